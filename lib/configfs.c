@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* mkdir, rmdir, open, read, write below configfs' rdma_cm, and what each errno means there. Knows no policy. */
+
+#include "configfs.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#ifndef CONFIGFS_MAGIC
+#define CONFIGFS_MAGIC 0x62656570
+#endif
+
+#define DIRECTORY_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+
+int rdma_cm_open(void) {
+        struct statfs fs;
+        int fd;
+
+        fd = open(RDMA_CM_PATH, DIRECTORY_FLAGS);
+        if (fd >= 0)
+                return fd;
+        if (errno != ENOENT)
+                return -errno;
+
+        if (statfs(CONFIGFS_PATH, &fs) < 0 || fs.f_type != CONFIGFS_MAGIC)
+                return -ENOTCONN;
+        return -ENOENT;
+}
+
+int device_directory_open(int rdma_cm_fd, const char *name) {
+        int fd = openat(rdma_cm_fd, name, DIRECTORY_FLAGS);
+
+        return fd < 0 ? -errno : fd;
+}
+
+int device_directory_make(int rdma_cm_fd, const char *name) {
+        _cleanup_close_ int fd = -EBADF;
+
+        if (mkdirat(rdma_cm_fd, name, 0755) < 0)
+                return -errno;
+
+        /* configfs makes ports/ within the mkdir. Where it is missing, the directory is on some other file system. */
+        fd = device_directory_open(rdma_cm_fd, name);
+        if (fd < 0)
+                return fd == -ENOENT ? -ENODEV : fd;
+        if (faccessat(fd, "ports", F_OK, 0) < 0 && errno == ENOENT) {
+                (void) unlinkat(rdma_cm_fd, name, AT_REMOVEDIR);
+                return -ENOTDIR;
+        }
+
+        return 0;
+}
+
+int device_directory_remove(int rdma_cm_fd, const char *name) {
+        return unlinkat(rdma_cm_fd, name, AT_REMOVEDIR) < 0 ? -errno : 0;
+}
+
+bool device_directory_has_port(int directory_fd, unsigned port) {
+        char path[64];
+
+        snprintf(path, sizeof(path), "ports/%u", port);
+        return faccessat(directory_fd, path, F_OK, 0) >= 0;
+}
+
+static int attribute_open(int directory_fd, unsigned port, Attribute attribute, int flags) {
+        char path[64];
+        int fd;
+
+        snprintf(path, sizeof(path), "ports/%u/%s", port, attribute_file(attribute));
+        fd = openat(directory_fd, path, flags | O_NOFOLLOW | O_CLOEXEC);
+        return fd < 0 ? -errno : fd;
+}
+
+int attribute_read(int directory_fd, unsigned port, Attribute attribute, int *ret_value) {
+        _cleanup_close_ int fd = -EBADF;
+        char text[64];
+        ssize_t n;
+
+        fd = attribute_open(directory_fd, port, attribute, O_RDONLY);
+        if (fd < 0)
+                return fd;
+
+        do
+                n = read(fd, text, sizeof(text));
+        while (n < 0 && errno == EINTR);
+        if (n < 0)
+                return -errno;
+
+        return attribute_parse_kernel(attribute, text, (size_t) n, ret_value);
+}
+
+int attribute_write(int directory_fd, unsigned port, Attribute attribute, int value) {
+        char buffer[ATTRIBUTE_TEXT_MAX];
+        size_t size;
+        ssize_t n;
+        int fd, r = 0;
+
+        fd = attribute_open(directory_fd, port, attribute, O_WRONLY);
+        if (fd < 0)
+                return fd;
+
+        size = strlen(attribute_format_kernel(attribute, value, buffer));
+        do
+                n = write(fd, buffer, size);
+        while (n < 0 && errno == EINTR);
+        if (n < 0)
+                r = -errno;
+        else if ((size_t) n != size)
+                r = -EMSGSIZE;
+
+        if (close(fd) < 0 && r == 0)
+                r = -errno;
+        return r;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* RDMA_CM's directories and attributes in configfs, by directory fd. Every call may block for ever in the kernel: reads, writes
+ * and mkdir take one kernel-wide lock there (drivers/infiniband/core/cma_configfs.c). No fd may be kept between passes: it pins
+ * the module. All functions return negative errno. */
+
+#include "attribute.h"
+#include "device.h"
+
+#define CONFIGFS_PATH "/sys/kernel/config"
+#define RDMA_CM_PATH CONFIGFS_PATH "/rdma_cm"
+
+/* A directory fd on rdma_cm. -ENOENT: rdma_cm is not loaded. -ENOTCONN: configfs is not mounted. */
+int rdma_cm_open(void);
+
+/* A fd on the directory of a device, or -ENOENT. */
+int device_directory_open(int rdma_cm_fd, const char *name);
+
+/* -EEXIST: is there. -ENODEV: rdma_cm knows no such device (yet). -ENOTDIR: made, but no ports/ appeared in it, so this is not
+ * configfs, and it is removed again. */
+int device_directory_make(int rdma_cm_fd, const char *name);
+
+int device_directory_remove(int rdma_cm_fd, const char *name);
+
+/* Whether the directory has ports/<port>. A directory keeps the ports its device had when it was made. */
+bool device_directory_has_port(int directory_fd, unsigned port);
+
+/* Opens anew at each call, since an open attribute goes on giving the old value. -ENOENT: no such port or attribute,
+ * -ENODEV: the device has gone, -EBADMSG: the text is no value. */
+int attribute_read(int directory_fd, unsigned port, Attribute attribute, int *ret_value);
+
+/* One write(2). -EINVAL for a mode: the port cannot do it, as only the two right texts are ever written. -EMSGSIZE: a short write. */
+int attribute_write(int directory_fd, unsigned port, Attribute attribute, int value);

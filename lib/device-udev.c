@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Takes device snapshots from sysfs and the udev database with libudev. Knows no policy and no configfs.
+ *
+ * libibverbs is not used here: it shows only devices that have a provider library in user space, and an open context
+ * pins the driver's module. */
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <libudev.h>
+#include <sys/stat.h>
+
+#include "device.h"
+
+#define CLASS_PATH "/sys/class/infiniband"
+
+/* RDMA_NODE_RNIC in include/rdma/ib_verbs.h: an iWARP device, whose link layer says Ethernet too. */
+#define NODE_TYPE_RNIC 4
+
+/* The default GIDs stand at the start of the table; a network device that is not found there is asked for elsewhere. */
+#define NETDEV_SLOTS 16
+
+DEFINE_CLEANUP(struct udev *, udev_unref)
+DEFINE_CLEANUP(struct udev_device *, udev_device_unref)
+DEFINE_CLEANUP(struct udev_enumerate *, udev_enumerate_unref)
+DEFINE_CLEANUP(DIR *, closedir)
+
+static int string_copy(char **destination, const char *source) {
+        char *copy = NULL;
+
+        if (source && !(copy = strdup(source)))
+                return -ENOMEM;
+
+        free(*destination);
+        *destination = copy;
+        return 0;
+}
+
+/* Reads a one-line sysfs file below a directory fd; -ENODATA if it is empty. */
+static int line_read_at(int directory_fd, const char *path, size_t size, char ret[static size]) {
+        _cleanup_close_ int fd = -EBADF;
+        char text[256];
+        ssize_t n;
+
+        fd = openat(directory_fd, path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0)
+                return -errno;
+        n = read(fd, text, MIN_OF(size, sizeof(text)) - 1);
+        if (n < 0)
+                return -errno;
+        text[n] = 0;
+        text[strcspn(text, "\n")] = 0;
+        if (text[0] == 0)
+                return -ENODATA;
+
+        strcpy(ret, text);
+        return 0;
+}
+
+/* Values that hang on udev are final once it has written its database entry. Without udevd nothing is awaited. */
+static bool udevd_is_running(void) {
+        return access("/run/udev/control", F_OK) >= 0 || access("/run/udev/io.systemd.Udev", F_OK) >= 0;
+}
+
+static int compare_ports(const void *a, const void *b) {
+        const Port *x = a, *y = b;
+
+        return (x->number > y->number) - (x->number < y->number);
+}
+
+static int compare_properties(const void *a, const void *b) {
+        const Property *x = a, *y = b;
+
+        return strcmp(x->name, y->name);
+}
+
+static int compare_names(const void *a, const void *b) {
+        return strcmp(*(char *const *) a, *(char *const *) b);
+}
+
+/* The network device behind a port: the one its first GIDs belong to, else the parent device's by dev_port, else the
+ * one that soft devices such as rxe name in "parent". */
+static int netdev_acquire(int device_fd, unsigned port, char **ret) {
+        _cleanup_(closedirp) DIR *nets = NULL;
+        char path[320], name[256], number[32];
+        struct dirent *entry;
+        int fd;
+
+        for (unsigned slot = 0; slot < NETDEV_SLOTS; slot++) {
+                snprintf(path, sizeof(path), "ports/%u/gid_attrs/ndevs/%u", port, slot);
+                if (line_read_at(device_fd, path, sizeof(name), name) >= 0)
+                        return string_copy(ret, name);
+        }
+
+        fd = openat(device_fd, "device/net", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        nets = fd >= 0 ? fdopendir(fd) : NULL;
+        while (nets && (entry = readdir(nets))) {
+                if (entry->d_name[0] == '.')
+                        continue;
+                snprintf(path, sizeof(path), "device/net/%s/dev_port", entry->d_name);
+                if (line_read_at(device_fd, path, sizeof(number), number) >= 0 &&
+                    strtoul(number, NULL, 10) + 1 == port)
+                        return string_copy(ret, entry->d_name);
+        }
+
+        if (line_read_at(device_fd, "parent", sizeof(name), name) >= 0)
+                return string_copy(ret, name);
+        return 0;
+}
+
+static bool netdev_is_settled(struct udev *udev, const char *netdev) {
+        _cleanup_(udev_device_unrefp) struct udev_device *device = NULL;
+
+        device = udev_device_new_from_subsystem_sysname(udev, "net", netdev);
+        return !device || udev_device_get_is_initialized(device) > 0;
+}
+
+static int port_acquire(struct udev *udev, int device_fd, bool rnic, bool check_netdev, Port *port) {
+        char path[64], text[64];
+        int r;
+
+        snprintf(path, sizeof(path), "ports/%u/link_layer", port->number);
+        if (line_read_at(device_fd, path, sizeof(text), text) < 0)
+                port->link_layer = LINK_LAYER_UNKNOWN;
+        else if (streq(text, "Ethernet"))
+                port->link_layer = LINK_LAYER_ETHERNET;
+        else if (streq(text, "InfiniBand"))
+                port->link_layer = LINK_LAYER_INFINIBAND;
+
+        port->roce = port->link_layer == LINK_LAYER_ETHERNET && !rnic;
+
+        r = netdev_acquire(device_fd, port->number, &port->netdev);
+        if (r < 0)
+                return r;
+        port->netdev_settled = !check_netdev || !port->netdev || netdev_is_settled(udev, port->netdev);
+        return 0;
+}
+
+static int ports_acquire(struct udev *udev, int device_fd, bool check_netdev, Device *device) {
+        _cleanup_(closedirp) DIR *directory = NULL;
+        struct dirent *entry;
+        int fd, r;
+
+        fd = openat(device_fd, "ports", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0)
+                return errno == ENOENT ? 0 : -errno;
+        directory = fdopendir(fd);
+        if (!directory) {
+                fd_close(fd);
+                return -ENOMEM;
+        }
+
+        while ((entry = readdir(directory))) {
+                char *end;
+                unsigned long number = strtoul(entry->d_name, &end, 10);
+                Port *ports;
+
+                if (!isdigit((unsigned char) entry->d_name[0]) || *end || number == 0 || number > UINT32_MAX)
+                        continue;
+
+                ports = reallocarray(device->ports, device->n_ports + 1, sizeof(Port));
+                if (!ports)
+                        return -ENOMEM;
+                device->ports = ports;
+                ports[device->n_ports++] = (Port) { .number = (unsigned) number };
+                r = port_acquire(udev, device_fd, device->rnic, check_netdev, ports + device->n_ports - 1);
+                if (r < 0)
+                        return r;
+        }
+
+        if (device->n_ports > 0)
+                qsort(device->ports, device->n_ports, sizeof(Port), compare_ports);
+        return 0;
+}
+
+static int properties_acquire(struct udev_device *from, Device *device) {
+        struct udev_list_entry *entry;
+        size_t n = 0;
+
+        udev_list_entry_foreach(entry, udev_device_get_properties_list_entry(from))
+                n++;
+        if (n == 0)
+                return 0;
+        device->properties = calloc(n, sizeof(Property));
+        if (!device->properties)
+                return -ENOMEM;
+
+        udev_list_entry_foreach(entry, udev_device_get_properties_list_entry(from)) {
+                Property *property = device->properties + device->n_properties++;
+                const char *value = udev_list_entry_get_value(entry);
+
+                if (string_copy(&property->name, udev_list_entry_get_name(entry)) < 0 ||
+                    string_copy(&property->value, value ? value : "") < 0)
+                        return -ENOMEM;
+        }
+
+        qsort(device->properties, n, sizeof(Property), compare_properties);
+        return 0;
+}
+
+/* What stands above the device: its driver, and the PCI device, which is the parent or, of a subfunction, the parent's. */
+static int parent_acquire(struct udev_device *from, Device *device) {
+        struct udev_device *parent, *pci;
+        const char *vendor, *id, *subsystem;
+        char text[32], path[320];
+
+        parent = udev_device_get_parent(from);
+        if (parent && string_copy(&device->driver, udev_device_get_driver(parent)) < 0)
+                return -ENOMEM;
+
+        pci = udev_device_get_parent_with_subsystem_devtype(from, "pci", NULL);
+        if (!pci)
+                return 0;
+        if (string_copy(&device->pci, udev_device_get_sysname(pci)) < 0)
+                return -ENOMEM;
+
+        vendor = udev_device_get_sysattr_value(pci, "vendor");
+        id = udev_device_get_sysattr_value(pci, "device");
+        if (vendor && id) {
+                snprintf(text, sizeof(text), "%04lx:%04lx", strtoul(vendor, NULL, 16), strtoul(id, NULL, 16));
+                if (string_copy(&device->pci_id, text) < 0)
+                        return -ENOMEM;
+        }
+
+        subsystem = parent ? udev_device_get_subsystem(parent) : NULL;
+        snprintf(path, sizeof(path), "%s/physfn", udev_device_get_syspath(pci));
+        if (streq_ptr(subsystem, "auxiliary") && strstr(udev_device_get_sysname(parent), ".sf."))
+                device->function = FUNCTION_SF;
+        else if (access(path, F_OK) >= 0)
+                device->function = FUNCTION_VF;
+        else
+                device->function = FUNCTION_PF;
+        return 0;
+}
+
+int device_instance_acquire(const char *name, uint64_t *ret_instance) {
+        char path[sizeof(CLASS_PATH) + DEVICE_NAME_LENGTH_MAX + 3];
+        struct stat st;
+
+        if (!device_name_is_valid(name))
+                return -EINVAL;
+
+        snprintf(path, sizeof(path), CLASS_PATH "/%s/.", name);
+        if (stat(path, &st) < 0)
+                return errno == ENOENT ? -ENODEV : -errno;
+
+        *ret_instance = st.st_ino;
+        return 0;
+}
+
+static int device_fill(struct udev *udev, struct udev_device *from, AcquireFlags flags, Device *device) {
+        _cleanup_close_ int fd = -EBADF;
+        const char *node_type;
+        bool udevd = udevd_is_running();
+        int r;
+
+        fd = open(udev_device_get_syspath(from), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0)
+                return errno == ENOENT ? -ENODEV : -errno;
+
+        device->settled = !udevd || udev_device_get_is_initialized(from) > 0;
+        node_type = udev_device_get_sysattr_value(from, "node_type");
+        device->rnic = node_type && atoi(node_type) == NODE_TYPE_RNIC;
+
+        r = string_copy(&device->node_guid, udev_device_get_sysattr_value(from, "node_guid"));
+        if (r < 0)
+                return r;
+        r = parent_acquire(from, device);
+        if (r < 0)
+                return r;
+        if (flags & ACQUIRE_PROPERTIES) {
+                r = properties_acquire(from, device);
+                if (r < 0)
+                        return r;
+        }
+        return ports_acquire(udev, fd, udevd && (flags & ACQUIRE_NETDEV_SETTLED), device);
+}
+
+int device_acquire(const char *name, AcquireFlags flags, Device **ret) {
+        _cleanup_(udev_unrefp) struct udev *udev = NULL;
+        _cleanup_(udev_device_unrefp) struct udev_device *from = NULL;
+        _cleanup_(device_freep) Device *device = NULL;
+        uint64_t after;
+        int r;
+
+        device = calloc(1, sizeof(Device));
+        if (!device || string_copy(&device->name, name) < 0)
+                return -ENOMEM;
+
+        r = device_instance_acquire(name, &device->instance);
+        if (r < 0)
+                return r;
+
+        udev = udev_new();
+        if (!udev)
+                return -ENOMEM;
+        from = udev_device_new_from_subsystem_sysname(udev, "infiniband", name);
+        if (!from)
+                return errno == ENOMEM ? -ENOMEM : -ENODEV;
+
+        r = device_fill(udev, from, flags, device);
+        if (r < 0)
+                return r;
+
+        /* The name may have changed hands while we read: then this is a mixture of two devices. */
+        r = device_instance_acquire(name, &after);
+        if (r < 0)
+                return r;
+        if (after != device->instance)
+                return -ENODEV;
+
+        *ret = TAKE_PTR(device);
+        return 0;
+}
+
+int device_names_acquire(char ***ret_names, size_t *ret_invalid) {
+        _cleanup_(udev_unrefp) struct udev *udev = NULL;
+        _cleanup_(udev_enumerate_unrefp) struct udev_enumerate *enumerate = NULL;
+        _cleanup_(names_freep) char **names = NULL;
+        struct udev_list_entry *entry;
+        size_t n = 0, invalid = 0;
+        int r;
+
+        udev = udev_new();
+        enumerate = udev ? udev_enumerate_new(udev) : NULL;
+        if (!enumerate)
+                return -ENOMEM;
+        r = udev_enumerate_add_match_subsystem(enumerate, "infiniband");
+        if (r < 0)
+                return r;
+        r = udev_enumerate_scan_devices(enumerate);
+        if (r < 0)
+                return r;
+
+        udev_list_entry_foreach(entry, udev_enumerate_get_list_entry(enumerate))
+                n++;
+        names = calloc(n + 1, sizeof(char *));
+        if (!names)
+                return -ENOMEM;
+
+        n = 0;
+        udev_list_entry_foreach(entry, udev_enumerate_get_list_entry(enumerate)) {
+                const char *name = strrchr(udev_list_entry_get_name(entry), '/') + 1;
+
+                /* sysfs writes '!' where the name has '/', which no path can reach. */
+                if (!device_name_is_valid(name) || strchr(name, '!')) {
+                        invalid++;
+                        continue;
+                }
+                names[n] = strdup(name);
+                if (!names[n++])
+                        return -ENOMEM;
+        }
+
+        if (n > 0)
+                qsort(names, n, sizeof(char *), compare_names);
+        *ret_names = TAKE_PTR(names);
+        *ret_invalid = invalid;
+        return 0;
+}
+
+int port_support_acquire(const char *device, unsigned port, unsigned *ret_support) {
+        _cleanup_(closedirp) DIR *directory = NULL;
+        char path[sizeof(CLASS_PATH) + DEVICE_NAME_LENGTH_MAX + 64], type[32];
+        struct dirent *entry;
+        unsigned support = 0;
+
+        if (!device_name_is_valid(device))
+                return -EINVAL;
+
+        snprintf(path, sizeof(path), CLASS_PATH "/%s/ports/%u/gid_attrs/types", device, port);
+        directory = opendir(path);
+        if (!directory) {
+                if (errno != ENOENT)
+                        return -errno;
+                *ret_support = 0;
+                return 0;
+        }
+
+        /* An empty slot answers EINVAL, and slots may be missing. */
+        while (support != (SUPPORT_V1 | SUPPORT_V2) && (entry = readdir(directory))) {
+                if (entry->d_name[0] == '.' || line_read_at(dirfd(directory), entry->d_name, sizeof(type), type) < 0)
+                        continue;
+                if (streq(type, "IB/RoCE v1"))
+                        support |= SUPPORT_V1;
+                else if (streq(type, "RoCE v2"))
+                        support |= SUPPORT_V2;
+        }
+
+        *ret_support = support;
+        return 0;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The record of directories that roced made, in /run, which a reboot empties as it empties configfs. */
+
+#include "ownership.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <time.h>
+
+/* A mkdir takes milliseconds. A directory whose intent was recorded but not confirmed is ours if it came this soon after. */
+#define INTENT_SPAN_NS (1 * (long long) NSEC_PER_SEC)
+
+typedef struct Record {
+        long long inode; /* 0: intent only */
+        long long changed_ns;
+} Record;
+
+static int record_path(const char *name, size_t size, char ret[static size]) {
+        if (!device_name_is_valid(name))
+                return -EINVAL;
+        snprintf(ret, size, OWNERSHIP_PATH "/%s", name);
+        return 0;
+}
+
+static int record_write(const char *name, const Record *record) {
+        _cleanup_close_ int fd = -EBADF;
+        char path[sizeof(OWNERSHIP_PATH) + DEVICE_NAME_LENGTH_MAX + 2];
+        char text[64];
+        int n, r;
+
+        r = record_path(name, sizeof(path), path);
+        if (r < 0)
+                return r;
+
+        fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+        if (fd < 0 && errno == ENOENT) {
+                if (mkdir(OWNERSHIP_PATH, 0755) < 0 && errno != EEXIST)
+                        return -errno;
+                fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+        }
+        if (fd < 0)
+                return -errno;
+
+        n = snprintf(text, sizeof(text), "%lli %lli\n", record->inode, record->changed_ns);
+        if (write(fd, text, (size_t) n) != n)
+                return errno > 0 ? -errno : -EIO;
+        return 0;
+}
+
+static int record_read(const char *name, Record *ret) {
+        _cleanup_fclose_ FILE *file = NULL;
+        char path[sizeof(OWNERSHIP_PATH) + DEVICE_NAME_LENGTH_MAX + 2];
+        Record record;
+        int r;
+
+        r = record_path(name, sizeof(path), path);
+        if (r < 0)
+                return r;
+        file = fopen(path, "re");
+        if (!file)
+                return -errno;
+        if (fscanf(file, "%lli %lli", &record.inode, &record.changed_ns) != 2)
+                return -EBADMSG;
+
+        *ret = record;
+        return 0;
+}
+
+int ownership_intend(const char *name) {
+        struct timespec now;
+
+        /* The clock that file systems take their stamps from, which lags behind the exact one. */
+        clock_gettime(CLOCK_REALTIME_COARSE, &now);
+        return record_write(name, &(Record) { 0, now.tv_sec * (long long) NSEC_PER_SEC + now.tv_nsec });
+}
+
+static int record_from_directory(int directory_fd, Record *ret) {
+        struct stat st;
+
+        if (fstat(directory_fd, &st) < 0)
+                return -errno;
+
+        *ret = (Record) {
+                .inode = (long long) st.st_ino,
+                .changed_ns = st.st_ctim.tv_sec * (long long) NSEC_PER_SEC + st.st_ctim.tv_nsec,
+        };
+        return 0;
+}
+
+int ownership_confirm(const char *name, int directory_fd) {
+        Record record;
+        int r;
+
+        r = record_from_directory(directory_fd, &record);
+        return r < 0 ? r : record_write(name, &record);
+}
+
+int ownership_check(const char *name, int directory_fd) {
+        Record ours, found;
+        int r;
+
+        r = record_read(name, &ours);
+        if (r == -ENOENT || r == -EBADMSG)
+                return 0;
+        if (r < 0)
+                return r;
+        r = record_from_directory(directory_fd, &found);
+        if (r < 0)
+                return r;
+
+        if (ours.inode != 0)
+                return ours.inode == found.inode && ours.changed_ns == found.changed_ns;
+        return found.changed_ns >= ours.changed_ns && found.changed_ns - ours.changed_ns <= INTENT_SPAN_NS;
+}
+
+int ownership_forget(const char *name) {
+        char path[sizeof(OWNERSHIP_PATH) + DEVICE_NAME_LENGTH_MAX + 2];
+        int r;
+
+        r = record_path(name, sizeof(path), path);
+        if (r < 0)
+                return r;
+        return unlink(path) < 0 && errno != ENOENT ? -errno : 0;
+}
+
+static int record_filter(const struct dirent *entry) {
+        return device_name_is_valid(entry->d_name);
+}
+
+int ownership_names_acquire(char ***ret_names) {
+        _cleanup_(names_freep) char **names = NULL;
+        struct dirent **entries = NULL;
+        int n, r = 0;
+
+        n = scandir(OWNERSHIP_PATH, &entries, record_filter, alphasort);
+        if (n < 0 && errno != ENOENT)
+                return -errno;
+
+        names = calloc((size_t) MAX_OF(n, 0) + 1, sizeof(char *));
+        if (!names)
+                r = -ENOMEM;
+        for (int i = 0; i < n; i++) {
+                if (r >= 0 && !(names[i] = strdup(entries[i]->d_name)))
+                        r = -ENOMEM;
+                free(entries[i]);
+        }
+        free(entries);
+        if (r < 0)
+                return r;
+
+        *ret_names = TAKE_PTR(names);
+        return 0;
+}
