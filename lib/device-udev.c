@@ -121,9 +121,10 @@ static int port_acquire(struct udev *udev, int device_fd, bool rnic, bool check_
         int r;
 
         snprintf(path, sizeof(path), "ports/%u/link_layer", port->number);
-        if (line_read_at(device_fd, path, sizeof(text), text) < 0)
-                port->link_layer = LINK_LAYER_UNKNOWN;
-        else if (streq(text, "Ethernet"))
+        r = line_read_at(device_fd, path, sizeof(text), text);
+        if (r < 0)
+                return r == -ENOENT ? -ENODEV : r;
+        if (streq(text, "Ethernet"))
                 port->link_layer = LINK_LAYER_ETHERNET;
         else if (streq(text, "InfiniBand"))
                 port->link_layer = LINK_LAYER_INFINIBAND;

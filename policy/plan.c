@@ -74,23 +74,17 @@ void verdict_look(Verdict *verdict, Attribute attribute, const Rule *rule, const
                 return;
         }
 
-        /* A write tells for sure; short of one the GIDs must do. */
+        /* A write tells for sure; where none is due the GIDs must do. */
         if (attribute == ATTRIBUTE_MODE && stance->refused_mode == verdict->wanted)
                 verdict_set(verdict, STATE_UNSUPPORTED, REASON_MODE_REFUSED);
-        else if (rule->enforcement == ENFORCEMENT_REPORT || !stance->may_write) {
-                if (attribute == ATTRIBUTE_MODE && mode_is_excluded(verdict->wanted, look->support))
-                        verdict_set(verdict, STATE_UNSUPPORTED, REASON_NOT_IN_GIDS);
-                else {
-                        verdict_set(verdict, STATE_DRIFTED, REASON_REPORT_ONLY);
-                        verdict->due = rule->enforcement == ENFORCEMENT_ENFORCE;
-                        if (verdict->due)
-                                verdict->reason = REASON_NONE;
-                }
-        } else if (stance->hold)
-                verdict_set(verdict, STATE_DRIFTED, REASON_BACKING_OFF);
+        else if (rule->enforcement == ENFORCEMENT_ENFORCE && stance->may_write) {
+                verdict_set(verdict, STATE_DRIFTED, stance->hold ? REASON_BACKING_OFF : REASON_DUE);
+                verdict->due = !stance->hold;
+        } else if (attribute == ATTRIBUTE_MODE && mode_is_excluded(verdict->wanted, look->support))
+                verdict_set(verdict, STATE_UNSUPPORTED, REASON_NOT_IN_GIDS);
         else {
-                verdict_set(verdict, STATE_DRIFTED, REASON_NONE);
-                verdict->due = true;
+                verdict->due = rule->enforcement == ENFORCEMENT_ENFORCE;
+                verdict_set(verdict, STATE_DRIFTED, verdict->due ? REASON_DUE : REASON_REPORT_ONLY);
         }
 }
 
@@ -206,6 +200,8 @@ const char *reason_format(const Verdict *verdict, Attribute attribute, char buff
                 return strcpy(buffer, "udev has not finished with the device");
         case REASON_WAITING:
                 return strcpy(buffer, "waits while a kernel access to another device blocks");
+        case REASON_DUE:
+                return strcpy(buffer, "a pass would write it");
         case REASON_REPORT_ONLY:
                 return strcpy(buffer, "the rule only reports");
         case REASON_BACKING_OFF:

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Look, decide, write, read back, for one device. Deciding is policy/plan.c's; what stands here is the order of things. */
+
+#include "reconcile.h"
+
+#include <fcntl.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+
+#include "configfs.h"
+#include "ownership.h"
+
+/* IN_MODIFY follows each write(2), so a writer that keeps its file open is seen too. */
+#define WATCH_EVENTS (IN_MODIFY | IN_DELETE_SELF | IN_ONLYDIR)
+
+/* What one call holds open, and how opening it went. */
+typedef struct Directory {
+        int rdma_cm_fd;
+        int fd;
+        Step step;
+        int error;
+        bool needed; /* a port has something to look at */
+        bool made;   /* by this call */
+} Directory;
+
+static void directory_done(Directory *directory) {
+        fd_close(directory->fd);
+        fd_close(directory->rdma_cm_fd);
+}
+
+DeviceReport *device_report_free(DeviceReport *report) {
+        if (!report)
+                return NULL;
+
+        device_free(report->device);
+        policy_unref(report->policy);
+        free(report->ports);
+        free(report->name);
+        free(report);
+        return NULL;
+}
+
+static void progress_set(const ReconcileRequest *request, Step step, unsigned port, int attribute) {
+        if (!request->progress)
+                return;
+        atomic_store(&request->progress->step, step);
+        atomic_store(&request->progress->port, port);
+        atomic_store(&request->progress->attribute, attribute);
+}
+
+static const PortMemory *request_find_memory(const ReconcileRequest *request, const Device *device, unsigned port) {
+        if (request->instance != device->instance)
+                return NULL;
+        for (size_t i = 0; i < request->n_memory; i++)
+                if (request->memory[i].port == port)
+                        return request->memory + i;
+        return NULL;
+}
+
+/* Makes the directory, with its ownership on record before and after. A call that writes nothing keeps no record, so that it cannot
+ * disturb those of a daemon beside it. A record that cannot be written costs tidiness after a crash, not enforcement. */
+static int directory_make(const ReconcileRequest *request, Directory *directory) {
+        bool record = request->flags & RECONCILE_WRITE;
+        int r;
+
+        progress_set(request, STEP_MAKE, 0, -1);
+        directory->step = STEP_MAKE;
+
+        if (record)
+                (void) ownership_intend(request->name);
+        r = device_directory_make(directory->rdma_cm_fd, request->name);
+        if (r < 0 && record)
+                (void) ownership_forget(request->name);
+        if (r < 0 && r != -EEXIST)
+                return r;
+
+        directory->made = r >= 0;
+        directory->fd = device_directory_open(directory->rdma_cm_fd, request->name);
+        if (directory->fd < 0)
+                return directory->fd == -ENOENT ? -ENODEV : directory->fd;
+        if (directory->made && record)
+                (void) ownership_confirm(request->name, directory->fd);
+        return 0;
+}
+
+/* A directory keeps the ports that its device had when it was made: one left over from before may lack some. */
+static bool directory_is_stale(const Directory *directory, const Device *device) {
+        for (size_t i = 0; i < device->n_ports; i++)
+                if (!device_directory_has_port(directory->fd, device->ports[i].number))
+                        return true;
+        return false;
+}
+
+/* A stale directory is of use to nobody, whoever made it; the new one stays theirs if it was theirs. */
+static int directory_remake(const ReconcileRequest *request, Directory *directory) {
+        bool ours = ownership_check(request->name, directory->fd) > 0;
+        int r;
+
+        directory->fd = fd_close(directory->fd);
+        r = device_directory_remove(directory->rdma_cm_fd, request->name);
+        if (r < 0 && r != -ENOENT) {
+                directory->step = STEP_REMOVE;
+                return r;
+        }
+
+        r = directory_make(request, directory);
+        if (r >= 0 && !ours) {
+                directory->made = false;
+                (void) ownership_forget(request->name);
+        }
+        return r;
+}
+
+static int directory_open(const ReconcileRequest *request, const Device *device, Directory *directory) {
+        bool may_make = directory->needed && request->flags & RECONCILE_MAKE;
+
+        progress_set(request, STEP_OPEN, 0, -1);
+        directory->step = STEP_OPEN;
+        directory->rdma_cm_fd = rdma_cm_open();
+        if (directory->rdma_cm_fd < 0)
+                return directory->rdma_cm_fd;
+
+        directory->fd = device_directory_open(directory->rdma_cm_fd, request->name);
+        if (directory->fd == -ENOENT)
+                return may_make ? directory_make(request, directory) : -ENOENT;
+        if (directory->fd < 0)
+                return directory->fd;
+
+        return may_make && directory_is_stale(directory, device) ? directory_remake(request, directory) : 0;
+}
+
+static Look attribute_look(const ReconcileRequest *request, const Directory *directory, Step step, unsigned port,
+                           Attribute attribute) {
+        Look look = { .step = step };
+
+        progress_set(request, step, port, attribute);
+        look.error = attribute_read(directory->fd, port, attribute, &look.value);
+        return look;
+}
+
+/* Without a directory nobody can say; who may make one and could not has a reason to give. */
+static void verdict_without_directory(const ReconcileRequest *request, const Directory *directory, Verdict *verdict,
+                                      Attribute attribute, const Rule *rule, const Stance *stance) {
+        Look look = { .step = directory->step, .error = directory->error };
+
+        if (directory->error == -ENOENT && directory->rdma_cm_fd >= 0) {
+                verdict->state = STATE_UNKNOWN;
+                verdict->reason = REASON_NO_DIRECTORY;
+        } else
+                verdict_look(verdict, attribute, rule, &look, stance);
+}
+
+static void reconcile_attribute(const ReconcileRequest *request, const Directory *directory, const Device *device,
+                                PortReport *port, Attribute attribute) {
+        const PortMemory *memory = request_find_memory(request, device, port->number);
+        Verdict *verdict = port->verdicts + attribute;
+        Stance stance = {
+                .may_write = request->flags & RECONCILE_WRITE,
+                .hold = memory && memory->hold[attribute],
+                .refused_mode = memory ? memory->refused_mode : VALUE_NONE,
+        };
+        Look look;
+        int r;
+
+        if (directory->error < 0) {
+                verdict_without_directory(request, directory, verdict, attribute, port->rule, &stance);
+                return;
+        }
+
+        look = attribute_look(request, directory, STEP_READ, port->number, attribute);
+        if (attribute == ATTRIBUTE_MODE && look.error == 0 && look.value != verdict->wanted)
+                (void) port_support_acquire(device->name, port->number, &look.support);
+        if (look.support & (verdict->wanted == ROCE_V1 ? SUPPORT_V1 : SUPPORT_V2))
+                stance.refused_mode = VALUE_NONE; /* its GIDs have changed their mind: try anew */
+
+        verdict_look(verdict, attribute, port->rule, &look, &stance);
+        if (!verdict->due || !stance.may_write)
+                return;
+
+        progress_set(request, STEP_WRITE, port->number, attribute);
+        r = attribute_write(directory->fd, port->number, attribute, verdict->wanted);
+        look = attribute_look(request, directory, STEP_READ_BACK, port->number, attribute);
+        verdict_conclude(verdict, attribute, r, &look);
+}
+
+/* What roced leaves alone is shown where it can be seen for nothing. */
+static void unmanaged_look(const ReconcileRequest *request, const Directory *directory, PortReport *port,
+                           Attribute attribute) {
+        Look look;
+
+        look = attribute_look(request, directory, STEP_READ, port->number, attribute);
+        if (look.error == 0)
+                port->verdicts[attribute].found = look.value;
+}
+
+static int port_watch(const ReconcileRequest *request, unsigned port) {
+        char path[sizeof(RDMA_CM_PATH) + DEVICE_NAME_LENGTH_MAX + 32];
+        int watch;
+
+        snprintf(path, sizeof(path), RDMA_CM_PATH "/%s/ports/%u", request->name, port);
+        watch = inotify_add_watch(request->inotify_fd, path, WATCH_EVENTS);
+        return watch < 0 ? -errno : watch;
+}
+
+static bool port_needs_look(const PortReport *port) {
+        for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++)
+                if (verdict_needs_look(port->verdicts + a))
+                        return true;
+        return false;
+}
+
+static void reconcile_port(const ReconcileRequest *request, const Directory *directory, DeviceReport *report,
+                           PortReport *port) {
+        /* The watch comes before the first look, so that no write after the look goes unseen. */
+        if (request->inotify_fd >= 0 && directory->error >= 0 && port_needs_look(port)) {
+                port->watch = port_watch(request, port->number);
+                if (port->watch < 0 && port->watch != -ENOENT)
+                        report->watch_error = port->watch;
+        }
+
+        for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++)
+                if (verdict_needs_look(port->verdicts + a))
+                        reconcile_attribute(request, directory, report->device, port, a);
+                else if (port->verdicts[a].state == STATE_UNMANAGED && directory->error >= 0)
+                        unmanaged_look(request, directory, port, a);
+}
+
+static void reconcile_ports(const ReconcileRequest *request, Directory *directory, DeviceReport *report) {
+        for (size_t i = 0; i < report->n_ports; i++)
+                directory->needed = directory->needed || port_needs_look(report->ports + i);
+
+        directory->error = directory_open(request, report->device, directory);
+        for (size_t i = 0; i < report->n_ports; i++)
+                reconcile_port(request, directory, report, report->ports + i);
+}
+
+static int ports_begin(const ReconcileRequest *request, DeviceReport *report) {
+        const Device *device = report->device;
+
+        report->ports = calloc(MAX_OF(device->n_ports, 1U), sizeof(PortReport));
+        if (!report->ports)
+                return -ENOMEM;
+        report->n_ports = device->n_ports;
+
+        for (size_t i = 0; i < device->n_ports; i++) {
+                PortReport *port = report->ports + i;
+
+                port->number = device->ports[i].number;
+                port->watch = -1;
+                port->match = MATCH_NO;
+                if (request->policy && device->ports[i].roce)
+                        port->match = policy_find_rule(request->policy, device, device->ports + i, &port->rule);
+                for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++)
+                        port->verdicts[a] = verdict_begin(a, device->ports + i, port->match, port->rule);
+        }
+        return 0;
+}
+
+/* 1: removed, 0: there is none, or it is not ours. */
+static int directory_remove_ours(const char *name) {
+        _cleanup_close_ int rdma_cm_fd = -EBADF, fd = -EBADF;
+        int r, removed = 0;
+
+        rdma_cm_fd = rdma_cm_open();
+        /* Directories go with the module, but outlive an unmount of configfs. */
+        if (rdma_cm_fd == -ENOENT)
+                return ownership_forget(name);
+        if (rdma_cm_fd < 0)
+                return rdma_cm_fd == -ENOTCONN ? 0 : rdma_cm_fd;
+
+        fd = device_directory_open(rdma_cm_fd, name);
+        if (fd < 0 && fd != -ENOENT)
+                return fd;
+        if (fd >= 0) {
+                r = ownership_check(name, fd);
+                if (r > 0) {
+                        r = device_directory_remove(rdma_cm_fd, name);
+                        removed = r >= 0;
+                        if (r == -ENOENT)
+                                r = 0;
+                }
+                if (r < 0)
+                        return r;
+        }
+
+        r = ownership_forget(name);
+        return r < 0 ? r : removed;
+}
+
+/* Removes the directory that this call made, unless another one has its name by now. */
+static int directory_remove_made(const ReconcileRequest *request, const Directory *directory) {
+        struct stat made, found;
+        int r;
+
+        if (fstat(directory->fd, &made) < 0)
+                return -errno;
+        if (fstatat(directory->rdma_cm_fd, request->name, &found, AT_SYMLINK_NOFOLLOW) < 0)
+                return errno == ENOENT ? 1 : -errno;
+        if (made.st_ino != found.st_ino)
+                return 0;
+
+        r = device_directory_remove(directory->rdma_cm_fd, request->name);
+        if (r >= 0 && request->flags & RECONCILE_WRITE)
+                r = ownership_forget(request->name);
+        return r < 0 ? r : 1;
+}
+
+/* Removes a directory that was made in passing, or one of ours that nothing needs any more. */
+static void directory_tidy(const ReconcileRequest *request, const Directory *directory, DeviceReport *report) {
+        int r = 0;
+
+        progress_set(request, STEP_REMOVE, 0, -1);
+        if (request->flags & RECONCILE_TRANSIENT)
+                r = directory->made && directory->fd >= 0 ? directory_remove_made(request, directory) : 0;
+        else if (request->flags & RECONCILE_MAKE && !directory->needed)
+                r = directory_remove_ours(request->name);
+
+        report->directory = directory->fd >= 0 && r <= 0;
+        if (r < 0) {
+                report->error = r;
+                report->error_step = STEP_REMOVE;
+        }
+}
+
+static int acquire_flags(const Policy *policy) {
+        unsigned keys = policy ? policy->keys : 0;
+
+        return (keys & 1U << MATCH_PROPERTY ? ACQUIRE_PROPERTIES : 0) |
+               (keys & 1U << MATCH_NETDEV ? ACQUIRE_NETDEV_SETTLED : 0);
+}
+
+int reconcile_device(const ReconcileRequest *request, DeviceReport **ret) {
+        _cleanup_(device_report_freep) DeviceReport *report = NULL;
+        _cleanup_(directory_done) Directory directory = { .rdma_cm_fd = -EBADF, .fd = -EBADF };
+        uint64_t instance;
+        int r;
+
+        report = calloc(1, sizeof(DeviceReport));
+        if (!report || !(report->name = strdup(request->name)))
+                return -ENOMEM;
+        report->policy = policy_ref(request->policy);
+
+        progress_set(request, STEP_ACQUIRE, 0, -1);
+        r = device_acquire(request->name, acquire_flags(request->policy), &report->device);
+        if (r == -ENOMEM)
+                return r;
+        if (r < 0 && r != -ENODEV) {
+                report->error = r;
+                report->error_step = STEP_ACQUIRE;
+                *ret = TAKE_PTR(report);
+                return 0;
+        }
+
+        if (report->device) {
+                r = ports_begin(request, report);
+                if (r < 0)
+                        return r;
+                reconcile_ports(request, &directory, report);
+
+                progress_set(request, STEP_ACQUIRE, 0, -1);
+                report->changed_hands = device_instance_acquire(request->name, &instance) < 0 ||
+                                        instance != report->device->instance;
+        }
+
+        directory_tidy(request, &directory, report);
+        progress_set(request, STEP_NONE, 0, -1);
+        *ret = TAKE_PTR(report);
+        return 0;
+}
+
+int reconcile_remove_directories(void) {
+        _cleanup_(names_freep) char **names = NULL;
+        int failed = 0, r;
+
+        r = ownership_names_acquire(&names);
+        if (r < 0)
+                return r;
+
+        for (char **name = names; *name; name++)
+                if (directory_remove_ours(*name) < 0)
+                        failed++;
+        return failed;
+}
