@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A QEMU virtual machine that boots an image of tests/vm/image with a payload of tests/vm/payload, runs what it is told
+there, and ends. Knows nothing of what the results mean."""
+
+import os
+import select
+import shutil
+import subprocess
+import tarfile
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+OUT_SIZE = 256 << 20
+
+# PCI devices whose network cards serve as parents of test devices: NAME of the RDMA device after rdma-core's rename is
+# rocep0s5, rocep0s6, rocep0s7f0 and rocep0s7f1.
+PCI_PARENTS = [
+    'virtio-net-pci,addr=05.0,mac=52:54:00:00:05:00',
+    'e1000e,addr=06.0,mac=52:54:00:00:06:00',
+    'virtio-net-pci,addr=07.0,multifunction=on,mac=52:54:00:00:07:00',
+    'virtio-net-pci,addr=07.1,mac=52:54:00:00:07:01',
+]
+
+
+def prepare(suite):
+    """Builds what is not built yet; returns the image's directory and the payload's path."""
+    paths = []
+    for tool in 'image', 'payload':
+        done = subprocess.run([os.path.join(HERE, tool), suite], stdout=subprocess.PIPE, text=True, check=True)
+        paths.append(done.stdout.strip())
+    return paths
+
+
+class Vm:
+    """One virtual machine. Its files are in self.directory, which outlives it: console.log, and, once it has ended, what
+    the guest handed over (journal.txt, journal.json)."""
+
+    def __init__(self, image, payload, directory, *, name='vm', network=None):
+        self.image = image
+        self.payload = payload
+        self.directory = directory
+        self.name = name
+        self.network = network          # an argument for -netdev, less its id: the card is 0000:00:08.0
+        self.script = None              # an executable to run in place of the scenarios
+        self.arguments = None           # a list: names of scenarios, none for all of them, or the script's arguments
+        self.overlays = []              # directories to lay over the disk before it boots
+        self.files = {}                 # guest path: contents, likewise
+        self.shell = False
+        self.process = None
+        self.console = os.path.join(directory, 'console.log')
+
+    def _make_run_drive(self):
+        tree = os.path.join(self.directory, 'drive')
+        run = os.path.join(tree, 'payload/run')
+        system = os.path.join(tree, 'etc/systemd/system')
+        os.makedirs(run)
+        os.makedirs(system)
+
+        for overlay in self.overlays:
+            shutil.copytree(overlay, tree, symlinks=True, dirs_exist_ok=True)
+        for path, contents in self.files.items():
+            path = os.path.join(tree, path.lstrip('/'))
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, 'w') as f:
+                f.write(contents)
+
+        with open(os.path.join(run, 'arguments'), 'w') as f:
+            f.writelines(argument + '\n' for argument in self.arguments or [])
+        if self.script:
+            shutil.copy(self.script, os.path.join(run, 'script'))
+            os.chmod(os.path.join(run, 'script'), 0o755)
+
+        units = []
+        if self.arguments is not None:
+            units.append('roced-test.service')
+        if self.shell:
+            units.append('roced-shell.service')
+            with open(os.path.join(run, 'shell'), 'w'):
+                pass
+            with open(os.path.join(run, 'terminal'), 'w') as f:
+                f.write(f'TERM={os.environ.get("TERM", "vt220")}\n')
+            # One terminal for all.
+            dropin = os.path.join(system, 'roced-test.service.d')
+            os.makedirs(dropin)
+            with open(os.path.join(dropin, 'console.conf'), 'w') as f:
+                f.write('[Service]\nTTYPath=/dev/ttyS0\n')
+        wants = os.path.join(system, 'roced-test.target.wants')
+        os.makedirs(wants)
+        for unit in units:
+            os.symlink(f'/usr/lib/systemd/system/{unit}', os.path.join(wants, unit))
+        os.symlink('/usr/lib/systemd/system/roced-test.target', os.path.join(system, 'default.target'))
+
+        def owned_by_root(info):
+            info.uid = info.gid = 0
+            info.uname = info.gname = ''
+            return info
+
+        drive = os.path.join(self.directory, 'run.tar')
+        with tarfile.open(drive, 'w', format=tarfile.GNU_FORMAT) as tar:
+            tar.add(tree, '.', filter=owned_by_root)
+        shutil.rmtree(tree)
+        return drive
+
+    def _command(self):
+        out = os.path.join(self.directory, 'out.tar')
+        with open(out, 'wb') as f:
+            f.truncate(OUT_SIZE)
+
+        accel = os.environ.get('ROCED_ACCEL', 'tcg')
+        kernel_line = 'root=/dev/vda rw console=ttyS0 mitigations=off random.trust_cpu=on panic=-1 oops=panic'
+        if self.shell:
+            kernel_line += ' quiet loglevel=3 systemd.show_status=false'
+
+        command = ['qemu-system-x86_64', '-name', self.name, '-machine', 'q35',
+                   '-accel', 'tcg,thread=multi' if accel == 'tcg' else accel, '-cpu', 'max', '-smp', '2', '-m', '1024',
+                   '-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot',
+                   '-kernel', os.path.join(self.image, 'vmlinuz'), '-initrd', os.path.join(self.image, 'initrd'),
+                   '-append', kernel_line,
+                   '-device', 'virtio-rng-pci']
+        for index, (path, snapshot) in enumerate([(os.path.join(self.image, 'disk.img'), 'on'), (self.payload, 'on'),
+                                                  (self._make_run_drive(), 'on'), (out, 'off')]):
+            command += ['-drive', f'file={path},if=none,id=drive{index},format=raw,snapshot={snapshot},cache=unsafe',
+                        '-device', f'virtio-blk-pci,drive=drive{index},addr={0x10 + index:x}.0']
+        for parent in PCI_PARENTS:
+            command += ['-device', parent]
+        if self.network:
+            command += ['-netdev', f'{self.network},id=wire',
+                        '-device', f'virtio-net-pci,netdev=wire,addr=08.0,mac=52:54:00:00:08:{os.getpid() % 256:02x}']
+        if self.shell:
+            command += ['-chardev', f'stdio,id=console,mux=on,signal=off,logfile={self.console}',
+                        '-serial', 'chardev:console', '-mon', 'chardev=console,mode=readline']
+        else:
+            command += ['-chardev', f'file,id=console,path={self.console}', '-serial', 'chardev:console',
+                        '-chardev', 'stdio,id=results,signal=off', '-serial', 'chardev:results']
+        return command
+
+    def start(self):
+        if self.shell:
+            self.process = subprocess.Popen(self._command())
+        else:
+            self.process = subprocess.Popen(self._command(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+
+    def lines(self, timeout):
+        """The results, line by line as they come, until the VM ends; raises TimeoutError when it does not in time."""
+        deadline = time.monotonic() + timeout
+        fd = self.process.stdout.fileno()
+        rest = b''
+        while True:
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([fd], [], [], left)[0]:
+                raise TimeoutError(f'no end after {timeout} s')
+            chunk = os.read(fd, 65536)
+            if not chunk:
+                break
+            *whole, rest = (rest + chunk).split(b'\n')
+            for line in whole:
+                yield line.decode(errors='replace').rstrip('\r')
+        if rest:
+            yield rest.decode(errors='replace').rstrip('\r')
+
+    def end(self):
+        """Ends the VM if it has not ended by itself, and unpacks what it handed over; returns QEMU's exit code."""
+        if self.process is None:
+            return None
+        if self.process.stdout:
+            self.process.stdout.close()
+        try:
+            code = self.process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            code = self.process.wait()
+
+        out = os.path.join(self.directory, 'out.tar')
+        try:
+            with tarfile.open(out) as tar:
+                for member in tar:
+                    if member.isfile() and '..' not in member.name:
+                        tar.extract(member, self.directory)
+        except (tarfile.TarError, OSError):
+            pass
+        for name in 'out.tar', 'run.tar':
+            path = os.path.join(self.directory, name)
+            if os.path.exists(path):
+                os.unlink(path)
+        return code
+
+    def console_tail(self, lines=30):
+        try:
+            with open(self.console, errors='replace') as f:
+                return [line.rstrip('\r\n') for line in f][-lines:]
+        except OSError:
+            return []
+
+
+def make_directory(name):
+    """A new directory for the files of one VM, in ROCED_LOGS if set; others of the same kind may be there."""
+    logs = os.environ.get('ROCED_LOGS')
+    if not logs:
+        return tempfile.mkdtemp(prefix=f'roced-{name}-', dir='/var/tmp')
+    os.makedirs(logs, exist_ok=True)
+    return tempfile.mkdtemp(prefix=f'{name}-', dir=logs)
