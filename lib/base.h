@@ -14,7 +14,7 @@
 #define ELEMENTSOF(array) (sizeof(array) / sizeof((array)[0]))
 #define MAX_OF(a, b) ((a) > (b) ? (a) : (b))
 #define MIN_OF(a, b) ((a) < (b) ? (a) : (b))
-#define PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define PRINTF(text, first) __attribute__((format(printf, text, first)))
 
 #define USEC_PER_SEC 1000000ULL
 #define USEC_PER_MSEC 1000ULL
