@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* What the kernel holds of RDMA devices, as far as rdma_cm's configfs shows it: names, ports, what each port
- * can, and the two values. Knows the kernel's parsing rules; knows nothing of directories, FUSE or faults. */
+ * can, and the two values. Knows the kernel's parsing rules, and nothing of directories, FUSE or faults. */
 
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A configfs with rdma_cm in it, for hosts whose kernel has neither: the directories are handles by name, the
- * values live in the model's devices, every access can be made to fail.
+/* A configfs with rdma_cm in it, for hosts whose kernel has neither: the directories are handles by name,
+ * the values live in the model, every access can be made to fail.
  * Usage: rdma_cm_fuse MOUNTPOINT SOCKET LOG.
  *
  *   MOUNTPOINT/config/rdma_cm/…    to be bound over /sys/kernel/config
@@ -25,6 +25,8 @@ typedef struct Handle {
         int length;
         bool filled;
 } Handle;
+
+static struct fuse_session *session;
 
 Fake fake = {
         .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -179,6 +181,31 @@ static void fake_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode
         pthread_mutex_unlock(&fake.lock);
 }
 
+/* As configfs does, tell those who watch the ports of a directory that is being removed. The caller of rmdir
+ * holds the directory itself, so its ports/ cannot be told. */
+static void ports_notify_delete(Node *device) {
+        struct {
+                fuse_ino_t ports, port;
+                char name[MODEL_NAME_MAX + 1];
+        } seen[MODEL_PORTS_MAX];
+        Node *ports = node_child(device, "ports");
+        size_t n = 0;
+
+        for (Node *p = ports->children; p && n < MODEL_PORTS_MAX; p = p->sibling)
+                if (p->n_lookup > 0) {
+                        seen[n].ports = (uintptr_t) ports;
+                        seen[n].port = (uintptr_t) p;
+                        strcpy(seen[n++].name, p->name);
+                }
+
+        /* The kernel may ask us things meanwhile. */
+        pthread_mutex_unlock(&fake.lock);
+        for (size_t i = 0; i < n; i++)
+                (void) fuse_lowlevel_notify_delete(session, seen[i].ports, seen[i].port,
+                                                   seen[i].name, strlen(seen[i].name));
+        pthread_mutex_lock(&fake.lock);
+}
+
 static void fake_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name) {
         Where w = { OPERATION_RMDIR, name, 0, -1 };
         Node *p = node_from_ino(parent), *n;
@@ -190,8 +217,10 @@ static void fake_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name) {
 
                 n = node_child(p, name);
                 r = e.action == ACTION_ERRNO ? -e.number : n ? 0 : -ENOENT;
-                if (r == 0)
+                if (r == 0) {
+                        ports_notify_delete(n);
                         node_kill(n);
+                }
         }
         log_result(fuse_req_ctx(req)->pid, &w, "", r);
         fuse_reply_err(req, -r);
@@ -354,7 +383,6 @@ int main(int argc, char *argv[]) {
         char *fuse_argv[] = { argv[0], options, NULL };
         struct fuse_args args = FUSE_ARGS_INIT(2, fuse_argv);
         struct fuse_loop_config *loop;
-        struct fuse_session *session;
         int r;
 
         if (argc != 4) {
