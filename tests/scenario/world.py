@@ -9,13 +9,17 @@ import json
 import os
 import re
 import shutil
+import socket
 import struct
 import subprocess
 import threading
 import time
+import uuid
 
 POLICY = "/etc/roced/policy.yaml"
 CONFIGFS = "/sys/kernel/config"
+JOURNAL = "/run/systemd/journal/socket"
+MARKER = "roced-scenario"
 FILES = {"mode": "default_roce_mode", "tos": "default_roce_tos"}
 TEXTS = {"v1": "IB/RoCE v1", "v2": "RoCE v2"}
 
@@ -96,6 +100,7 @@ class World:
     def __init__(self):
         self.news = threading.Condition()
         self.journal = []       # records in order, each with "_heard", the monotonic time it was seen
+        self.marks = set()
         self.notes = []
 
     # What each world does in its own way: add(), add_rxe(), remove(), rename(), kernel_value(), rdma_cm(), configfs(),
@@ -209,10 +214,27 @@ class World:
 
     # The journal
 
+    def journal_sync(self):
+        """Until all that was logged so far has been heard: a mark of our own goes the same way, and is last."""
+        if not os.path.exists(JOURNAL):
+            return
+        mark = uuid.uuid4().hex
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
+            s.sendto(f"MESSAGE=mark\nPRIORITY=7\nSYSLOG_IDENTIFIER={MARKER}\nMARK={mark}\n".encode(), JOURNAL)
+        with self.news:
+            check(self.news.wait_for(lambda: mark in self.marks, 10 * self.factor), "the journal is not heard")
+
+    def hear(self, record):
+        """From the thread that listens."""
+        if record.get("SYSLOG_IDENTIFIER") == MARKER:
+            self.marks.add(record["MARK"])
+        else:
+            self.journal.append({**record, "_heard": time.monotonic()})
+
     def records(self, **fields):
         """The records of roced and rocectl since the scenario began, a field of None is one that is not there."""
-        with self.news:
-            return [r for r in self.journal if all(r.get(k) == v for k, v in fields.items())]
+        self.journal_sync()
+        return [r for r in list(self.journal) if all(r.get(k) == v for k, v in fields.items())]
 
     def await_record(self, timeout=10, **fields):
         found = self.wait_until(lambda: self.records(**fields), f"a record with {fields} comes", timeout)

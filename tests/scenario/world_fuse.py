@@ -16,14 +16,13 @@ import time
 import journal
 from sysfs import Sysfs
 from uevent import Sender
-from world import FILES, Failure, Inotify, World, check, equal, shell
+from world import FILES, JOURNAL, Failure, Inotify, World, check, equal, shell
 
 TESTBED = "/run/testbed"
 FAKE = "/run/fake"
 LOG = "/run/fake.log"
 NOTIFY = "/run/notify"
 STDERR = "/run/stderr"
-JOURNAL = "/run/systemd/journal/socket"
 
 
 class FuseWorld(World):
@@ -51,9 +50,11 @@ class FuseWorld(World):
 
     def make_places(self):
         shell("mount", "-t", "tmpfs", "-o", "mode=755", "run", "/run")
-        for path in ("roced", "lock", "udev", "systemd/journal", "systemd/system", "cwd", "fake", "overlay",
-                     "testbed/run/udev/data", "testbed/sys"):
+        for path in ("roced", "lock", "udev/data", "systemd/journal", "systemd/system", "cwd", "fake", "overlay",
+                     "testbed/run/udev", "testbed/sys"):
             os.makedirs(f"/run/{path}")
+        # Newer umockdev takes programs to a database of its own, older lets them read this one.
+        os.symlink("/run/udev/data", TESTBED + "/run/udev/data")
         open("/run/udev/control", "w").close()
         with open("/proc/sys/net/unix/max_dgram_qlen", "w") as f:
             f.write("4096")
@@ -115,9 +116,7 @@ class FuseWorld(World):
         self.notes.append(note)
 
     def hear_record(self, s):
-        record = journal.receive(s)
-        record["_heard"] = time.monotonic()
-        self.journal.append(record)
+        self.hear(journal.receive(s))
 
     def hear_files(self):
         for _, _, name in self.inotify.read():
@@ -199,9 +198,9 @@ class FuseWorld(World):
 
     def database_path(self, subsystem, name):
         if subsystem != "net":
-            return f"{TESTBED}/run/udev/data/+{subsystem}:{name}"
+            return f"/run/udev/data/+{subsystem}:{name}"
         with open(f"{TESTBED}/sys/class/net/{name}/ifindex") as f:
-            return f"{TESTBED}/run/udev/data/n{f.read().strip()}"
+            return f"/run/udev/data/n{f.read().strip()}"
 
     def database(self, subsystem, name, **properties):
         """udevd has finished with it."""
