@@ -6,7 +6,8 @@
  * One command a write to /sys/module/rdma_mock/parameters/control; a command that fails gives its errno to the writer:
  *
  *   add NAME PORT[,PORT...] [pci=DDDD:BB:SS.F] [guid=HEX16] [nocm] [hang=SECONDS]
- *           PORT is CAPS[@NETDEV], CAPS is v1, v2, v1v2, ib or iwarp. One iwarp port makes the whole device iWARP.
+ *           PORT is CAPS[@NETDEV], CAPS is v1, v2, v1v2, ib or iwarp. One iwarp port makes the whole device iWARP; it must
+ *           have a network device, which the core asks for the state of such ports.
  *           nocm: the ports have no connection manager, rdma_cm ignores the device.
  *           hang: iWARP only. Listening takes that long, with the lock of rdma_cm held: start a listener on the wildcard
  *           address, then add the device, and all of rdma_cm stands still meanwhile.
@@ -14,7 +15,7 @@
  *   netdev NAME PORT NETDEV|-
  *           Gives the port another network device, or none.
  *
- * NAME is the name that the device bears now. Commands run one at a time.
+ * NAME is the name that the device bears now (one that is taken: ENFILE). Commands run one at a time.
  */
 
 #include <linux/delay.h>
@@ -404,6 +405,7 @@ static int mock_parse_caps(const char *caps, struct mock_port *ret, bool *ret_iw
 static int mock_parse_ports(char *text, struct mock_device *device, struct net_device **netdevs, bool *ret_iwarp)
 {
         char *word, *netdev;
+        unsigned int i;
         int r;
 
         while ((word = strsep(&text, ","))) {
@@ -424,6 +426,11 @@ static int mock_parse_ports(char *text, struct mock_device *device, struct net_d
                 }
                 device->n_ports++;
         }
+
+        if (*ret_iwarp)
+                for (i = 0; i < device->n_ports; i++)
+                        if (!netdevs[i])
+                                return -EINVAL;
         return 0;
 }
 
