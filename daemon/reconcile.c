@@ -235,7 +235,7 @@ static void reconcile_ports(const ReconcileRequest *request, Directory *director
                 reconcile_port(request, directory, report, report->ports + i);
 }
 
-static int ports_begin(const ReconcileRequest *request, DeviceReport *report) {
+static int ports_begin(DeviceReport *report) {
         const Device *device = report->device;
 
         report->ports = calloc(MAX_OF(device->n_ports, 1U), sizeof(PortReport));
@@ -249,11 +249,35 @@ static int ports_begin(const ReconcileRequest *request, DeviceReport *report) {
                 port->number = device->ports[i].number;
                 port->watch = -1;
                 port->match = MATCH_NO;
-                if (request->policy && device->ports[i].roce)
-                        port->match = policy_find_rule(request->policy, device, device->ports + i, &port->rule);
+                if (report->policy && device->ports[i].roce)
+                        port->match = policy_find_rule(report->policy, device, device->ports + i, &port->rule);
                 for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++)
                         port->verdicts[a] = verdict_begin(a, device->ports + i, port->match, port->rule);
         }
+        return 0;
+}
+
+int device_report_begin(const char *name, Policy *policy, Device *device, DeviceReport **ret) {
+        _cleanup_(device_report_freep) DeviceReport *report = NULL;
+        int r;
+
+        report = calloc(1, sizeof(DeviceReport));
+        if (!report) {
+                device_free(device);
+                return -ENOMEM;
+        }
+        report->device = device;
+        report->policy = policy_ref(policy);
+        report->name = strdup(name);
+        if (!report->name)
+                return -ENOMEM;
+        if (device) {
+                r = ports_begin(report);
+                if (r < 0)
+                        return r;
+        }
+
+        *ret = TAKE_PTR(report);
         return 0;
 }
 
@@ -330,40 +354,40 @@ static int acquire_flags(const Policy *policy) {
                (keys & 1U << MATCH_NETDEV ? ACQUIRE_NETDEV_SETTLED : 0);
 }
 
+static bool name_changed_hands(const Device *device) {
+        uint64_t instance;
+
+        return device_instance_acquire(device->name, &instance) < 0 || instance != device->instance;
+}
+
 int reconcile_device(const ReconcileRequest *request, DeviceReport **ret) {
         _cleanup_(device_report_freep) DeviceReport *report = NULL;
         _cleanup_(directory_done) Directory directory = { .rdma_cm_fd = -EBADF, .fd = -EBADF };
-        uint64_t instance;
-        int r;
-
-        report = calloc(1, sizeof(DeviceReport));
-        if (!report || !(report->name = strdup(request->name)))
-                return -ENOMEM;
-        report->policy = policy_ref(request->policy);
+        Device *device = NULL;
+        int error, r;
 
         progress_set(request, STEP_ACQUIRE, 0, -1);
-        r = device_acquire(request->name, acquire_flags(request->policy), &report->device);
-        if (r == -ENOMEM)
+        error = device_acquire(request->name, acquire_flags(request->policy), &device);
+        if (error == -ENOMEM)
+                return error;
+
+        r = device_report_begin(request->name, request->policy, device, &report);
+        if (r < 0)
                 return r;
-        if (r < 0 && r != -ENODEV) {
-                report->error = r;
+
+        if (error < 0 && error != -ENODEV) {
+                report->error = error;
                 report->error_step = STEP_ACQUIRE;
-                *ret = TAKE_PTR(report);
-                return 0;
-        }
-
-        if (report->device) {
-                r = ports_begin(request, report);
-                if (r < 0)
-                        return r;
-                reconcile_ports(request, &directory, report);
-
+        } else {
+                if (request->progress)
+                        atomic_store(&request->progress->device, report->device);
+                if (report->device)
+                        reconcile_ports(request, &directory, report);
+                directory_tidy(request, &directory, report);
                 progress_set(request, STEP_ACQUIRE, 0, -1);
-                report->changed_hands = device_instance_acquire(request->name, &instance) < 0 ||
-                                        instance != report->device->instance;
+                report->changed_hands = report->device && name_changed_hands(report->device);
         }
 
-        directory_tidy(request, &directory, report);
         progress_set(request, STEP_NONE, 0, -1);
         *ret = TAKE_PTR(report);
         return 0;

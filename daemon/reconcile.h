@@ -28,6 +28,7 @@ typedef struct Progress {
         _Atomic Step step;
         _Atomic unsigned port;     /* 0: the device as a whole */
         _Atomic int attribute;     /* an Attribute, or -1 */
+        _Atomic(const Device *) device; /* what was read of it; valid until the call returns; NULL: nothing yet */
 } Progress;
 
 typedef struct ReconcileRequest {
@@ -65,6 +66,9 @@ typedef struct DeviceReport {
 
 DeviceReport *device_report_free(DeviceReport *report);
 DEFINE_CLEANUP(DeviceReport *, device_report_free)
+
+/* A report before any look at configfs: rules found, verdicts begun. Takes the device over, which may be NULL. Pure. */
+int device_report_begin(const char *name, Policy *policy, Device *device, DeviceReport **ret);
 
 /* Always gives a report unless out of memory: what failed is in it. */
 int reconcile_device(const ReconcileRequest *request, DeviceReport **ret);

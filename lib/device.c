@@ -25,6 +25,59 @@ Device *device_free(Device *device) {
         return NULL;
 }
 
+/* Duplicates a string; false only out of memory. */
+static bool copy_string(char **ret, const char *from) {
+        *ret = from ? strdup(from) : NULL;
+        return *ret || !from;
+}
+
+static bool copy_ports(Device *copy, const Device *device) {
+        copy->ports = calloc(MAX_OF(device->n_ports, 1U), sizeof(Port));
+        if (!copy->ports)
+                return false;
+
+        for (; copy->n_ports < device->n_ports; copy->n_ports++) {
+                copy->ports[copy->n_ports] = device->ports[copy->n_ports];
+                if (!copy_string(&copy->ports[copy->n_ports].netdev, device->ports[copy->n_ports].netdev))
+                        return false;
+        }
+        return true;
+}
+
+static bool copy_properties(Device *copy, const Device *device) {
+        copy->properties = calloc(MAX_OF(device->n_properties, 1U), sizeof(Property));
+        if (!copy->properties)
+                return false;
+
+        for (; copy->n_properties < device->n_properties; copy->n_properties++) {
+                Property *property = copy->properties + copy->n_properties;
+
+                if (!copy_string(&property->name, device->properties[copy->n_properties].name) ||
+                    !copy_string(&property->value, device->properties[copy->n_properties].value))
+                        return false;
+        }
+        return true;
+}
+
+Device *device_copy(const Device *device) {
+        _cleanup_(device_freep) Device *copy = NULL;
+
+        copy = calloc(1, sizeof(Device));
+        if (!copy)
+                return NULL;
+
+        copy->instance = device->instance;
+        copy->settled = device->settled;
+        copy->rnic = device->rnic;
+        copy->function = device->function;
+        if (!copy_string(&copy->name, device->name) || !copy_string(&copy->driver, device->driver) ||
+            !copy_string(&copy->pci, device->pci) || !copy_string(&copy->pci_id, device->pci_id) ||
+            !copy_string(&copy->node_guid, device->node_guid) || !copy_ports(copy, device) ||
+            !copy_properties(copy, device))
+                return NULL;
+        return TAKE_PTR(copy);
+}
+
 char **names_free(char **names) {
         if (names)
                 for (char **name = names; *name; name++)

@@ -65,6 +65,9 @@ typedef struct Device {
 Device *device_free(Device *device);
 DEFINE_CLEANUP(Device *, device_free)
 
+/* A copy that shares nothing; NULL out of memory. */
+Device *device_copy(const Device *device);
+
 /* Whether a name can be one path component below configfs and sysfs: not empty, at most DEVICE_NAME_LENGTH_MAX bytes, no '/',
  * not "." or "..", no control character. The kernel itself takes any ("rdma dev set" allows ".."). */
 bool device_name_is_valid(const char *name);

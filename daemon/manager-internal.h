@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Shared by manager.c (what to do next) and manager-result.c (what came of it). */
+
+#include "manager.h"
+
+DeviceEntry *manager_find_entry(const Manager *manager, const char *name);
+void manager_remove_entry(Manager *manager, DeviceEntry *entry);
+void manager_list_done(Manager *manager, const Job *job, Now now);
+uint64_t manager_blocked_deadline(const Manager *manager);
+
+/* Makes it dirty, but not to be looked at before that monotonic time. */
+void entry_mark_later(DeviceEntry *entry, Trigger trigger, uint64_t not_before_usec);
+
+bool entry_is_compliant(const DeviceEntry *entry);
+bool entry_has_failed(const DeviceEntry *entry); /* an attribute of a port has */
+uint64_t entry_late_deadline(const DeviceEntry *entry);

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What a finished job, or one that does not finish, means: stories, retries, holds, and sums. */
+
+#include "manager-internal.h"
+
+#include "log.h"
+#include "message-ids.h"
+
+bool entry_is_compliant(const DeviceEntry *entry) {
+        if (!entry->report || entry->report->error < 0)
+                return false;
+        for (size_t i = 0; i < entry->report->n_ports; i++)
+                for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++)
+                        if (state_is_compliant(entry->report->ports[i].verdicts[a].state) <= 0)
+                                return false;
+        return true;
+}
+
+static bool entry_has_state(const DeviceEntry *entry, State state) {
+        for (size_t i = 0; i < entry->n_ports; i++)
+                for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++)
+                        if (entry->ports[i].stories[a].last.state == state)
+                                return true;
+        return false;
+}
+
+bool entry_has_failed(const DeviceEntry *entry) {
+        return entry_has_state(entry, STATE_FAILED);
+}
+
+uint64_t entry_late_deadline(const DeviceEntry *entry) {
+        uint64_t deadline = UINT64_MAX;
+
+        for (size_t i = 0; i < entry->n_ports; i++)
+                for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++) {
+                        const Story *story = entry->ports[i].stories + a;
+
+                        if (story->begun && story->last.state == STATE_PENDING && !story->late_told)
+                                deadline = MIN_OF(deadline, story->since_monotonic_usec + STORY_LATE_USEC);
+                }
+        return deadline;
+}
+
+/* Makes the entry's ports those of the report, keeping the stories of ports that stay. */
+static int entry_adopt_ports(DeviceEntry *entry, const DeviceReport *report, bool same_instance) {
+        PortEntry *ports;
+
+        ports = calloc(MAX_OF(report->n_ports, 1U), sizeof(PortEntry));
+        if (!ports)
+                return -ENOMEM;
+
+        for (size_t i = 0; i < report->n_ports; i++) {
+                ports[i] = (PortEntry) { .number = report->ports[i].number, .refused_mode = VALUE_NONE };
+                for (size_t j = 0; j < entry->n_ports; j++)
+                        if (entry->ports[j].number == ports[i].number)
+                                ports[i] = entry->ports[j];
+                ports[i].watch = report->ports[i].watch;
+
+                /* A new instance begins from the kernel's defaults: nobody has fought over it, or been refused. */
+                if (!same_instance) {
+                        ports[i].refused_mode = VALUE_NONE;
+                        for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++) {
+                                ports[i].stories[a].repairs = 0;
+                                ports[i].stories[a].hold_until_usec = 0;
+                        }
+                }
+        }
+
+        free(entry->ports);
+        entry->ports = ports;
+        entry->n_ports = report->n_ports;
+        return 0;
+}
+
+static uint64_t retry_spell(unsigned retries) {
+        return MIN_OF(MANAGER_RETRY_MIN_USEC << MIN_OF(retries, 16U), MANAGER_RETRY_MAX_USEC);
+}
+
+/* Looks again at what is pending or failed after a spell that doubles, and at what is held back when the hold ends. */
+static void entry_plan_retry(DeviceEntry *entry, Now now) {
+        uint64_t spell_usec = retry_spell(entry->retries);
+        bool failed = entry->report->error < 0 || entry_has_failed(entry);
+        bool pending = entry_has_state(entry, STATE_PENDING) && spell_usec < MANAGER_RETRY_MAX_USEC;
+
+        for (size_t i = 0; i < entry->n_ports; i++)
+                for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++)
+                        if (entry->ports[i].stories[a].last.reason == REASON_BACKING_OFF)
+                                entry_mark_later(entry, TRIGGER_DRIFT, entry->ports[i].stories[a].hold_until_usec);
+
+        if (failed || pending) {
+                entry_mark_later(entry, entry->trigger, now.monotonic_usec + spell_usec);
+                entry->retries++;
+        }
+}
+
+static void entry_tell_error(DeviceEntry *entry, const DeviceReport *report) {
+        Record record = { .priority = LOG_ERR, .message_id = MESSAGE_DEVICE_FAILED_ID };
+
+        if (report->error == entry->told_error)
+                return;
+        entry->told_error = report->error;
+        if (report->error == 0)
+                return;
+
+        record_message(&record, "%s: %s: %s", report->name, step_to_string(report->error_step),
+                       strerror(-report->error));
+        record_add(&record, "ROCED_DEVICE", report->name);
+        record_addf(&record, "ERRNO", "%i", -report->error);
+        record_send(&record);
+}
+
+static void manager_tell_watch(Manager *manager, const DeviceReport *report, Now now) {
+        if (report->watch_error == 0 || report->watch_error == manager->watch_error)
+                return;
+
+        manager->watch_error = report->watch_error;
+        manager->resync_usec = MIN_OF(manager->resync_usec, now.monotonic_usec + MANAGER_RESYNC_UNWATCHED_USEC);
+        log_message(LOG_WARNING, MESSAGE_WATCH_FAILED_ID,
+                    "Changes by other programs cannot be watched for: %s; looking every %u s instead",
+                    strerror(-report->watch_error), (unsigned) (MANAGER_RESYNC_UNWATCHED_USEC / USEC_PER_SEC));
+}
+
+/* The device has gone. Its entry goes too, unless its directory could not be removed or it is dirty again. */
+static void entry_gone(Manager *manager, DeviceEntry *entry, DeviceReport *report, Now now) {
+        if (entry->report && entry->report->device) {
+                Record record = { .priority = LOG_DEBUG, .message_id = MESSAGE_DEVICE_GONE_ID };
+
+                record_message(&record, "%s has gone", entry->name);
+                record_add(&record, "ROCED_DEVICE", entry->name);
+                record_send(&record);
+        }
+
+        entry_tell_error(entry, report);
+        if (report->error == 0 && !entry->dirty) {
+                device_report_free(report);
+                manager_remove_entry(manager, entry);
+                return;
+        }
+
+        device_report_free(entry->report);
+        entry->report = report;
+        entry->n_ports = 0;
+        manager->changed = true;
+        manager->lint_due = true;
+        if (report->error < 0)
+                entry_plan_retry(entry, now);
+}
+
+static void entry_tell_ports(Manager *manager, DeviceEntry *entry, Now now) {
+        for (size_t i = 0; i < entry->report->n_ports; i++) {
+                PortReport *port = entry->report->ports + i;
+
+                for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++) {
+                        StoryContext context = {
+                                .report = entry->report, .port = port, .attribute = a, .trigger = entry->trigger, .now = now,
+                        };
+
+                        if (story_update(entry->ports[i].stories + a, port->verdicts + a, &context))
+                                manager->changed = true;
+                }
+
+                if (port->verdicts[ATTRIBUTE_MODE].reason == REASON_MODE_REFUSED)
+                        entry->ports[i].refused_mode = port->verdicts[ATTRIBUTE_MODE].wanted;
+        }
+}
+
+static void manager_reconcile_done(Manager *manager, DeviceEntry *entry, DeviceReport *report, Now now) {
+        bool same_instance;
+
+        if (!report->device && report->error_step != STEP_ACQUIRE) {
+                entry_gone(manager, entry, report, now);
+                return;
+        }
+
+        same_instance = entry->report && entry->report->device && report->device &&
+                        entry->report->device->instance == report->device->instance;
+
+        /* What was read and written belongs to two devices: nothing can be said but "again". */
+        if (report->changed_hands || entry_adopt_ports(entry, report, same_instance) < 0) {
+                entry_mark_later(entry, entry->trigger, now.monotonic_usec + retry_spell(entry->retries++));
+                device_report_free(report);
+                return;
+        }
+
+        if (!same_instance)
+                manager->lint_due = manager->changed = true;
+        device_report_free(entry->report);
+        entry->report = report;
+        entry_tell_error(entry, report);
+        manager_tell_watch(manager, report, now);
+        entry_tell_ports(manager, entry, now);
+        entry_plan_retry(entry, now);
+}
+
+/* Rules that match nothing are told once each time they begin to. */
+static void manager_lint(Manager *manager) {
+        _cleanup_free_ const Device **devices = NULL;
+        Messages found = {};
+        size_t n = 0;
+
+        manager->lint_due = false;
+        devices = calloc(MAX_OF(manager->n_entries, 1U), sizeof(Device *));
+        if (!devices)
+                return;
+        for (size_t i = 0; i < manager->n_entries; i++)
+                if (manager->entries[i]->report && manager->entries[i]->report->device)
+                        devices[n++] = manager->entries[i]->report->device;
+        if (manager->policy && policy_lint_devices(manager->policy, devices, n, &found) < 0)
+                return;
+
+        for (size_t i = 0; i < found.n_items; i++) {
+                bool told = false;
+
+                for (size_t j = 0; j < manager->warnings.n_items && !told; j++)
+                        told = found.items[i].line == manager->warnings.items[j].line &&
+                               streq_ptr(found.items[i].path, manager->warnings.items[j].path) &&
+                               streq(found.items[i].text, manager->warnings.items[j].text);
+                if (!told)
+                        log_message(LOG_WARNING, MESSAGE_POLICY_WARNING_ID, "%s:%u: %s", found.items[i].path,
+                                    found.items[i].line, found.items[i].text);
+        }
+
+        if (found.n_items != manager->warnings.n_items)
+                manager->changed = true;
+        messages_done(&manager->warnings);
+        manager->warnings = found;
+}
+
+static void tell_unblocked(const Job *job, Now now) {
+        log_message(LOG_NOTICE, MESSAGE_UNBLOCKED_ID, "The kernel has answered after %llu s; going on%s%s",
+                    (unsigned long long) ((now.monotonic_usec - job->started_usec) / USEC_PER_SEC),
+                    job->name ? " with " : "", job->name ? job->name : "");
+}
+
+void manager_job_done(Manager *manager, Job *job, Now now) {
+        DeviceEntry *entry = job->name ? manager_find_entry(manager, job->name) : NULL;
+
+        manager->running = NULL;
+        if (manager->blocked) {
+                tell_unblocked(job, now);
+                manager->changed = true;
+        }
+        manager->blocked = false;
+
+        if (job->type == JOB_LIST)
+                manager_list_done(manager, job, now);
+        else if (entry && job->error < 0) /* out of memory */
+                entry_mark_later(entry, entry->trigger, now.monotonic_usec + USEC_PER_SEC);
+        else if (entry)
+                manager_reconcile_done(manager, entry, TAKE_PTR(job->report), now);
+        job_free(job);
+
+        if (manager->in_pass && manager_is_settled(manager, now.monotonic_usec)) {
+                manager->in_pass = false;
+                manager->last_pass_usec = now.realtime_usec;
+                if (manager->lint_due)
+                        manager_lint(manager);
+        }
+}
+
+void progress_format(const Job *job, size_t size, char ret[static size]) {
+        Step step = atomic_load(&job->progress.step);
+        unsigned port = atomic_load(&job->progress.port);
+        int attribute = atomic_load(&job->progress.attribute);
+
+        if (job->type == JOB_LIST)
+                snprintf(ret, size, "listing the RDMA devices");
+        else if (job->type == JOB_REMOVE)
+                snprintf(ret, size, "removing directories");
+        else if (port == 0 || attribute < 0)
+                snprintf(ret, size, "%s of %s", step_to_string(step), job->name);
+        else
+                snprintf(ret, size, "%s of %s of %s port %u", step_to_string(step),
+                         attribute_file((Attribute) attribute), job->name, port);
+}
+
+unsigned manager_blocked_sec(const Manager *manager, uint64_t now_usec) {
+        return manager->blocked ? (unsigned) ((now_usec - manager->running->started_usec) / USEC_PER_SEC) : 0;
+}
+
+uint64_t manager_blocked_deadline(const Manager *manager) {
+        return manager->blocked ? UINT64_MAX : manager->running->started_usec + MANAGER_BLOCKED_USEC;
+}
+
+/* A device that was never judged gets a report of what would be looked at, from what the blocked job has read of it. */
+static int entry_begin_report(DeviceEntry *entry, const Job *job) {
+        const Device *read = atomic_load(&job->progress.device);
+        Device *device;
+        int r;
+
+        if (entry->report)
+                return 0;
+        if (!read)
+                return -ENODATA;
+
+        device = device_copy(read);
+        if (!device)
+                return -ENOMEM;
+        r = device_report_begin(job->name, job->policy, device, &entry->report);
+        if (r < 0)
+                return r;
+
+        for (size_t i = 0; i < entry->report->n_ports; i++)
+                for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++) {
+                        Verdict *verdict = entry->report->ports[i].verdicts + a;
+
+                        if (verdict_needs_look(verdict)) {
+                                verdict->state = STATE_PENDING;
+                                verdict->reason = REASON_WAITING;
+                        }
+                }
+        return entry_adopt_ports(entry, entry->report, false);
+}
+
+static void entry_blocked(Manager *manager, DeviceEntry *entry, const Job *job, Now now) {
+        unsigned port = atomic_load(&job->progress.port);
+        int attribute = atomic_load(&job->progress.attribute);
+
+        if (entry_begin_report(entry, job) < 0)
+                return;
+
+        for (size_t i = 0; i < entry->report->n_ports; i++)
+                for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++) {
+                        Verdict *verdict = entry->report->ports[i].verdicts + a;
+
+                        if (verdict->wanted == VALUE_NONE || (port != 0 && port != entry->report->ports[i].number) ||
+                            (attribute >= 0 && attribute != (int) a))
+                                continue;
+                        verdict->state = STATE_FAILED;
+                        verdict->reason = REASON_BLOCKED;
+                        verdict->step = atomic_load(&job->progress.step);
+                        verdict->blocked_sec = (unsigned) ((now.monotonic_usec - job->started_usec) / USEC_PER_SEC);
+                        verdict->tried = false;
+                }
+        entry_tell_ports(manager, entry, now);
+}
+
+static void manager_check_blocked(Manager *manager, Now now) {
+        char where[256];
+        DeviceEntry *entry;
+        Job *job = manager->running;
+
+        if (!job || manager->blocked || now.monotonic_usec - job->started_usec < MANAGER_BLOCKED_USEC)
+                return;
+
+        manager->blocked = true;
+        manager->changed = true;
+        progress_format(job, sizeof(where), where);
+        log_message(LOG_ERR, MESSAGE_BLOCKED_ID, "The kernel has not answered for %u s: %s; other devices wait",
+                    (unsigned) (MANAGER_BLOCKED_USEC / USEC_PER_SEC), where);
+
+        entry = job->name ? manager_find_entry(manager, job->name) : NULL;
+        if (entry)
+                entry_blocked(manager, entry, job, now);
+}
+
+static void entry_check_late(Manager *manager, DeviceEntry *entry, Now now) {
+        for (size_t i = 0; i < entry->n_ports; i++)
+                for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++) {
+                        StoryContext context = {
+                                .report = entry->report, .port = entry->report->ports + i,
+                                .attribute = a, .trigger = entry->trigger, .now = now,
+                        };
+
+                        (void) story_check_late(entry->ports[i].stories + a, &context);
+                }
+}
+
+void manager_tick(Manager *manager, Now now) {
+        manager_check_blocked(manager, now);
+
+        for (size_t i = 0; i < manager->n_entries; i++)
+                if (entry_late_deadline(manager->entries[i]) <= now.monotonic_usec)
+                        entry_check_late(manager, manager->entries[i], now);
+
+        if (manager->resync_usec > 0 && now.monotonic_usec >= manager->resync_usec) {
+                manager->resync_usec = 0;
+                manager_mark_all(manager, TRIGGER_RESYNC);
+        }
+}
+
+/* From fine to bad: the worse of a port's two attributes speaks for the port. */
+static State worse_state(State a, State b) {
+        static const int badness[_STATE_MAX] = {
+                [STATE_NOT_ROCE] = 0, [STATE_UNMANAGED] = 1, [STATE_OK] = 2,          [STATE_UNKNOWN] = 3,
+                [STATE_PENDING] = 4,  [STATE_DRIFTED] = 5,   [STATE_UNSUPPORTED] = 6, [STATE_FAILED] = 7,
+        };
+
+        return badness[a] >= badness[b] ? a : b;
+}
+
+static void summarize_port(const DeviceEntry *entry, const PortReport *port, Summary *summary) {
+        char reason[REASON_TEXT_MAX];
+        State worst = STATE_NOT_ROCE;
+
+        for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++)
+                worst = worse_state(worst, port->verdicts[a].state);
+        summary->by_state[worst]++;
+        if (worst == STATE_NOT_ROCE)
+                return;
+
+        summary->ports++;
+        if (state_is_compliant(worst) > 0) {
+                summary->compliant++;
+                return;
+        }
+
+        for (Attribute a = 0; a < _ATTRIBUTE_MAX && summary->worst[0] == 0; a++)
+                if (port->verdicts[a].state == worst)
+                        snprintf(summary->worst, sizeof(summary->worst), "%s port %u %s %s: %s", entry->name,
+                                 port->number, attribute_name(a), state_to_string(worst),
+                                 reason_format(port->verdicts + a, a, reason) ?: "no reason known");
+}
+
+void manager_summarize(const Manager *manager, Summary *ret) {
+        Summary summary = {};
+
+        for (size_t i = 0; i < manager->n_entries; i++) {
+                const DeviceEntry *entry = manager->entries[i];
+
+                if (!entry->report || !entry->report->device)
+                        continue;
+                summary.devices++;
+                for (size_t p = 0; p < entry->report->n_ports; p++)
+                        summarize_port(entry, entry->report->ports + p, &summary);
+        }
+        *ret = summary;
+}

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Dirty marks, jobs, deadlines. What a finished job means is manager-result.c's. */
+
+#include "manager-internal.h"
+
+#include "log.h"
+#include "message-ids.h"
+
+static DeviceEntry *entry_free(DeviceEntry *entry) {
+        if (!entry)
+                return NULL;
+
+        device_report_free(entry->report);
+        free(entry->ports);
+        free(entry->name);
+        free(entry);
+        return NULL;
+}
+
+int manager_new(int inotify_fd, uint64_t seed, Manager **ret) {
+        Manager *manager = calloc(1, sizeof(Manager));
+
+        if (!manager)
+                return -ENOMEM;
+        manager->inotify_fd = inotify_fd;
+        manager->random = seed | 1;
+        *ret = manager;
+        return 0;
+}
+
+Manager *manager_free(Manager *manager) {
+        if (!manager)
+                return NULL;
+
+        for (size_t i = 0; i < manager->n_entries; i++)
+                entry_free(manager->entries[i]);
+        free(manager->entries);
+        policy_unref(manager->policy);
+        messages_done(&manager->warnings);
+        free(manager);
+        return NULL;
+}
+
+/* Where the name is, or would be inserted. */
+static size_t entries_position(const Manager *manager, const char *name, bool *ret_found) {
+        size_t low = 0, high = manager->n_entries;
+
+        while (low < high) {
+                size_t middle = low + (high - low) / 2;
+                int order = strcmp(manager->entries[middle]->name, name);
+
+                if (order == 0) {
+                        *ret_found = true;
+                        return middle;
+                }
+                if (order < 0)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+
+        *ret_found = false;
+        return low;
+}
+
+DeviceEntry *manager_find_entry(const Manager *manager, const char *name) {
+        bool found;
+        size_t position = entries_position(manager, name, &found);
+
+        return found ? manager->entries[position] : NULL;
+}
+
+static int manager_add_entry(Manager *manager, const char *name, DeviceEntry **ret) {
+        bool found;
+        size_t position = entries_position(manager, name, &found);
+        DeviceEntry *entry;
+
+        if (found) {
+                *ret = manager->entries[position];
+                return 0;
+        }
+
+        if (manager->n_entries == manager->n_allocated) {
+                size_t n = MAX_OF(manager->n_allocated * 2, 16U);
+                DeviceEntry **entries = reallocarray(manager->entries, n, sizeof(DeviceEntry *));
+
+                if (!entries)
+                        return -ENOMEM;
+                manager->entries = entries;
+                manager->n_allocated = n;
+        }
+
+        entry = calloc(1, sizeof(DeviceEntry));
+        if (!entry || !(entry->name = strdup(name))) {
+                free(entry);
+                return -ENOMEM;
+        }
+
+        memmove(manager->entries + position + 1, manager->entries + position,
+                (manager->n_entries - position) * sizeof(DeviceEntry *));
+        manager->entries[position] = entry;
+        manager->n_entries++;
+        *ret = entry;
+        return 0;
+}
+
+void manager_remove_entry(Manager *manager, DeviceEntry *entry) {
+        bool found;
+        size_t position = entries_position(manager, entry->name, &found);
+
+        manager->n_entries--;
+        memmove(manager->entries + position, manager->entries + position + 1,
+                (manager->n_entries - position) * sizeof(DeviceEntry *));
+        entry_free(entry);
+        manager->changed = true;
+        manager->lint_due = true;
+}
+
+/* An event about the device: look at once, and begin the retries anew. */
+static void entry_mark(DeviceEntry *entry, Trigger trigger) {
+        if (!entry->dirty)
+                entry->trigger = trigger;
+        entry->dirty = true;
+        entry->not_before_usec = 0;
+        entry->retries = 0;
+}
+
+void entry_mark_later(DeviceEntry *entry, Trigger trigger, uint64_t not_before_usec) {
+        if (entry->dirty && entry->not_before_usec <= not_before_usec)
+                return;
+        if (!entry->dirty)
+                entry->trigger = trigger;
+        entry->dirty = true;
+        entry->not_before_usec = not_before_usec;
+}
+
+void manager_mark(Manager *manager, const char *name, Trigger trigger) {
+        DeviceEntry *entry;
+
+        if (!device_name_is_valid(name))
+                return; /* the listing tells of such names */
+
+        if (manager_add_entry(manager, name, &entry) < 0) {
+                manager_mark_all(manager, trigger);
+                return;
+        }
+        entry_mark(entry, trigger);
+}
+
+void manager_mark_all(Manager *manager, Trigger trigger) {
+        if (!manager->list_wanted)
+                manager->list_trigger = trigger;
+        manager->list_wanted = true;
+        manager->list_not_before_usec = 0;
+}
+
+void manager_set_policy(Manager *manager, Policy *policy, Trigger trigger) {
+        policy_unref(manager->policy);
+        manager->policy = policy_ref(policy);
+        manager->changed = true;
+        manager->lint_due = true;
+        manager_mark_all(manager, trigger);
+}
+
+void manager_mark_watch(Manager *manager, int watch) {
+        for (size_t i = 0; i < manager->n_entries; i++) {
+                DeviceEntry *entry = manager->entries[i];
+
+                for (size_t p = 0; p < entry->n_ports; p++)
+                        if (entry->ports[p].watch == watch) {
+                                /* A write that the kernel took and ignored is heard of too, and was perhaps our own. */
+                                if (!entry->dirty || !entry_has_failed(entry))
+                                        entry_mark(entry, TRIGGER_DRIFT);
+                                return;
+                        }
+        }
+}
+
+void manager_mark_netdev(Manager *manager, Trigger trigger) {
+        bool by_netdev = manager->policy && manager->policy->keys & 1U << MATCH_NETDEV;
+
+        for (size_t i = 0; i < manager->n_entries; i++)
+                if (by_netdev || !entry_is_compliant(manager->entries[i]))
+                        entry_mark(manager->entries[i], trigger);
+}
+
+/* What the worker must respect: refusals and holds, as they stand now. */
+static int job_remember(Job *job, const DeviceEntry *entry, uint64_t now_usec) {
+        if (!entry->report || !entry->report->device || entry->n_ports == 0)
+                return 0;
+
+        job->memory = calloc(entry->n_ports, sizeof(PortMemory));
+        if (!job->memory)
+                return -ENOMEM;
+        job->instance = entry->report->device->instance;
+        job->n_memory = entry->n_ports;
+
+        for (size_t i = 0; i < entry->n_ports; i++) {
+                job->memory[i].port = entry->ports[i].number;
+                job->memory[i].refused_mode = entry->ports[i].refused_mode;
+                for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++)
+                        job->memory[i].hold[a] = now_usec < entry->ports[i].stories[a].hold_until_usec;
+        }
+        return 0;
+}
+
+static DeviceEntry *manager_find_due(const Manager *manager, uint64_t now_usec, size_t *ret_position) {
+        for (size_t i = 0; i < manager->n_entries; i++) {
+                size_t position = (manager->cursor + i) % manager->n_entries;
+                DeviceEntry *entry = manager->entries[position];
+
+                if (entry->dirty && entry->not_before_usec <= now_usec) {
+                        *ret_position = position;
+                        return entry;
+                }
+        }
+        return NULL;
+}
+
+static Job *manager_new_job(Manager *manager, uint64_t now_usec) {
+        _cleanup_(job_freep) Job *job = NULL;
+        DeviceEntry *entry;
+        size_t position;
+
+        if (manager->list_wanted && manager->list_not_before_usec <= now_usec) {
+                job = job_new(JOB_LIST, NULL, NULL);
+                if (job)
+                        manager->list_wanted = false;
+                return TAKE_PTR(job);
+        }
+
+        entry = manager_find_due(manager, now_usec, &position);
+        if (!entry)
+                return NULL;
+        job = job_new(JOB_RECONCILE, entry->name, manager->policy);
+        if (!job || job_remember(job, entry, now_usec) < 0)
+                return NULL;
+
+        manager->cursor = position + 1;
+        entry->dirty = false;
+        return TAKE_PTR(job);
+}
+
+Job *manager_next_job(Manager *manager, uint64_t now_usec) {
+        Job *job;
+
+        if (manager->running)
+                return NULL;
+
+        job = manager_new_job(manager, now_usec);
+        if (!job)
+                return NULL;
+        job->inotify_fd = manager->inotify_fd;
+        job->started_usec = now_usec;
+        manager->running = job;
+        manager->in_pass = true;
+        return job;
+}
+
+void manager_list_done(Manager *manager, const Job *job, Now now) {
+        DeviceEntry *entry;
+        int r = job->error;
+
+        if (r >= 0)
+                for (size_t i = 0; i < manager->n_entries; i++)
+                        entry_mark(manager->entries[i], manager->list_trigger);
+        for (char **name = job->names; r >= 0 && *name; name++) {
+                r = manager_add_entry(manager, *name, &entry);
+                if (r >= 0)
+                        entry_mark(entry, manager->list_trigger);
+        }
+        for (char **name = job->owned; r >= 0 && *name; name++) {
+                r = manager_add_entry(manager, *name, &entry);
+                if (r >= 0)
+                        entry_mark(entry, manager->list_trigger);
+        }
+
+        if (r < 0) {
+                log_message(LOG_ERR, MESSAGE_DEVICE_FAILED_ID, "RDMA devices cannot be listed: %s", strerror(-r));
+                if (!manager->list_wanted) {
+                        manager->list_wanted = true;
+                        manager->list_not_before_usec = now.monotonic_usec + USEC_PER_SEC;
+                }
+                return;
+        }
+
+        if (job->n_invalid > manager->n_invalid_told)
+                log_message(LOG_WARNING, MESSAGE_DEVICE_NAME_ID,
+                            "%zu RDMA devices bear names that no path can hold, such as '..' or 'a/b'; they are left alone",
+                            job->n_invalid);
+        manager->n_invalid_told = job->n_invalid;
+        manager->listed = true;
+
+        /* Jittered by a fifth both ways, so that a fleet does not act in step. xorshift64. */
+        manager->random ^= manager->random << 13;
+        manager->random ^= manager->random >> 7;
+        manager->random ^= manager->random << 17;
+        manager->resync_usec = now.monotonic_usec +
+                               (manager->watch_error < 0 ? MANAGER_RESYNC_UNWATCHED_USEC : MANAGER_RESYNC_USEC) / 1000 *
+                                               (800 + manager->random % 401);
+}
+
+bool manager_is_settled(const Manager *manager, uint64_t now_usec) {
+        size_t position;
+
+        return manager->listed && !manager->running && !manager->list_wanted &&
+               !manager_find_due(manager, now_usec, &position);
+}
+
+uint64_t manager_deadline(const Manager *manager) {
+        uint64_t deadline = manager->resync_usec > 0 ? manager->resync_usec : UINT64_MAX;
+
+        if (manager->running)
+                return MIN_OF(deadline, manager_blocked_deadline(manager));
+        if (manager->list_wanted)
+                deadline = MIN_OF(deadline, manager->list_not_before_usec);
+
+        for (size_t i = 0; i < manager->n_entries; i++) {
+                const DeviceEntry *entry = manager->entries[i];
+
+                if (entry->dirty)
+                        deadline = MIN_OF(deadline, entry->not_before_usec);
+                deadline = MIN_OF(deadline, entry_late_deadline(entry));
+        }
+        return deadline;
+}
+
+bool manager_take_changed(Manager *manager) {
+        bool changed = manager->changed;
+
+        manager->changed = false;
+        return changed;
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* What is there, what is dirty, what to do next and when: the daemon's only mutable state. Level-triggered: an event carries no
+ * instruction, it marks a device dirty, and one job reads it anew and converges. Neither does input or output nor knows a clock or loop:
+ * whoever drives it passes events and the time in, runs the jobs it hands out, and gives them back. */
+
+#include "job.h"
+#include "policy-load.h"
+#include "story.h"
+
+#define MANAGER_RESYNC_USEC (600 * USEC_PER_SEC)
+#define MANAGER_RESYNC_UNWATCHED_USEC (60 * USEC_PER_SEC)
+
+/* Retries of what is pending or failed: doubling from the first to the last, begun anew by any event about the device. At the last
+ * spell what is pending is left to events and the resync, and what has failed is tried again and again. */
+#define MANAGER_RETRY_MIN_USEC (100 * USEC_PER_MSEC)
+#define MANAGER_RETRY_MAX_USEC (60 * USEC_PER_SEC)
+
+/* An access that takes this long is reported as blocked. */
+#define MANAGER_BLOCKED_USEC (5 * USEC_PER_SEC)
+
+typedef struct PortEntry {
+        unsigned number;
+        int refused_mode; /* of this instance; VALUE_NONE: none */
+        int watch;        /* inotify watch descriptor; -1: none */
+        Story stories[_ATTRIBUTE_MAX];
+} PortEntry;
+
+typedef struct DeviceEntry {
+        char *name;
+        bool dirty;
+        Trigger trigger;
+        uint64_t not_before_usec; /* when dirty: not to be looked at earlier */
+        unsigned retries;
+        DeviceReport *report; /* the last one; NULL: not judged yet */
+        int told_error;       /* of the device as a whole */
+        PortEntry *ports;
+        size_t n_ports;
+} DeviceEntry;
+
+typedef struct Manager {
+        Policy *policy;        /* NULL: none */
+        DeviceEntry **entries; /* sorted by name */
+        size_t n_entries;
+        size_t n_allocated;
+        size_t cursor; /* where the search for the next dirty entry begins */
+        int inotify_fd;
+
+        bool list_wanted;
+        Trigger list_trigger;
+        uint64_t list_not_before_usec;
+        bool listed; /* once at least */
+        size_t n_invalid_told;
+
+        Job *running; /* in the hands of whoever runs it */
+        bool blocked; /* it has been reported as blocked */
+
+        uint64_t resync_usec; /* monotonic: next; 0: none planned */
+        uint64_t last_pass_usec; /* realtime: when nothing was left to do last; 0: never */
+        bool in_pass; /* something was handed out since */
+        int watch_error;      /* last one told */
+        bool changed;         /* what the state file shows has changed since manager_take_changed() */
+        bool lint_due;
+        Messages warnings; /* rules that match nothing here */
+        uint64_t random;   /* for the jitter */
+} Manager;
+
+int manager_new(int inotify_fd, uint64_t seed, Manager **ret);
+Manager *manager_free(Manager *manager);
+DEFINE_CLEANUP(Manager *, manager_free)
+
+/* Events. A whole pass lists the devices and looks at each. "now" is monotonic, in µs, as everywhere here. */
+void manager_set_policy(Manager *manager, Policy *policy, Trigger trigger);
+void manager_mark_all(Manager *manager, Trigger trigger);
+void manager_mark(Manager *manager, const char *name, Trigger trigger);
+void manager_mark_watch(Manager *manager, int watch);
+/* A network device has come, gone or changed: matters to rules by netdev, and to ports that are not as they should be. */
+void manager_mark_netdev(Manager *manager, Trigger trigger);
+
+/* The next job, or NULL: one is running, or nothing is due at this time. */
+Job *manager_next_job(Manager *manager, uint64_t now_usec);
+
+/* Takes a finished job back and frees it. */
+void manager_job_done(Manager *manager, Job *job, Now now);
+
+/* Whatever is due by the clock alone: blocked accesses, late ports, the resync. */
+void manager_tick(Manager *manager, Now now);
+
+/* When to call manager_tick() and manager_next_job() again, at the latest; UINT64_MAX: no need. */
+uint64_t manager_deadline(const Manager *manager);
+
+/* Nothing runs and nothing is due: all devices have been judged, and what is left waits for a retry or an event. */
+bool manager_is_settled(const Manager *manager, uint64_t now_usec);
+
+/* Whether what is shown to others has changed since the last call. */
+bool manager_take_changed(Manager *manager);
+
+/* Counts over all ports, and for how long the running access has blocked in whole seconds (0: not). */
+typedef struct Summary {
+        unsigned devices;
+        unsigned ports; /* RoCE */
+        unsigned compliant;
+        unsigned by_state[_STATE_MAX]; /* of ports: the worse of its attributes' */
+        char worst[192];               /* the first port that is not compliant, and why; empty: none */
+} Summary;
+
+void manager_summarize(const Manager *manager, Summary *ret);
+unsigned manager_blocked_sec(const Manager *manager, uint64_t now_usec);
+
+/* "write of default_roce_tos of mlx5_0 port 1" */
+void progress_format(const Job *job, size_t size, char ret[static size]);

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Lock and state file. Knows nothing of what the state says. */
+
+#include "runtime.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "report-json.h"
+
+#define STATE_NEW_PATH STATE_PATH ".new"
+#define STATE_SIZE_MAX (64 * 1024 * 1024)
+
+int runtime_lock(void) {
+        _cleanup_close_ int fd = -EBADF;
+        struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+        if (mkdir(RUNTIME_PATH, 0755) < 0 && errno != EEXIST)
+                return -errno;
+        fd = open(LOCK_PATH, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+        if (fd < 0)
+                return -errno;
+        if (fchmod(fd, 0644) < 0)
+                return -errno;
+        if (fcntl(fd, F_OFD_SETLK, &lock) < 0)
+                return errno == EAGAIN || errno == EACCES ? -EBUSY : -errno;
+
+        return TAKE_FD(fd);
+}
+
+int runtime_is_locked(void) {
+        _cleanup_close_ int fd = -EBADF;
+        struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
+
+        fd = open(LOCK_PATH, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+        if (fd < 0)
+                return errno == ENOENT ? 0 : -errno;
+        if (fcntl(fd, F_OFD_GETLK, &lock) < 0)
+                return -errno;
+        return lock.l_type != F_UNLCK;
+}
+
+static int write_all(int fd, const char *text, size_t size) {
+        while (size > 0) {
+                ssize_t n = write(fd, text, size);
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0)
+                        return -errno;
+                text += n;
+                size -= (size_t) n;
+        }
+        return 0;
+}
+
+int runtime_write_state(json_object *state) {
+        const char *text = json_object_to_json_string_ext(state, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+        _cleanup_close_ int fd = -EBADF;
+        int r;
+
+        if (!text)
+                return -ENOMEM;
+
+        fd = open(STATE_NEW_PATH, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+        if (fd < 0)
+                return -errno;
+        r = fchmod(fd, 0644) < 0 ? -errno : write_all(fd, text, strlen(text));
+        if (r >= 0)
+                r = write_all(fd, "\n", 1);
+        if (r >= 0 && rename(STATE_NEW_PATH, STATE_PATH) < 0)
+                r = -errno;
+        if (r < 0)
+                (void) unlink(STATE_NEW_PATH);
+        return r;
+}
+
+static int read_text(int fd, size_t size, char **ret) {
+        _cleanup_free_ char *text = NULL;
+        size_t done = 0;
+
+        text = malloc(size + 1);
+        if (!text)
+                return -ENOMEM;
+        while (done < size) {
+                ssize_t n = read(fd, text + done, size - done);
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0)
+                        return -errno;
+                if (n == 0)
+                        break;
+                done += (size_t) n;
+        }
+
+        text[done] = 0;
+        *ret = TAKE_PTR(text);
+        return 0;
+}
+
+int runtime_read_state(json_object **ret) {
+        _cleanup_close_ int fd = -EBADF;
+        _cleanup_free_ char *text = NULL;
+        _cleanup_json_ json_object *state = NULL;
+        json_object *schema;
+        struct stat st;
+        int r;
+
+        fd = open(STATE_PATH, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+        if (fd < 0)
+                return -errno;
+        if (fstat(fd, &st) < 0)
+                return -errno;
+        if (!S_ISREG(st.st_mode) || st.st_size > STATE_SIZE_MAX)
+                return -EBADMSG;
+        r = read_text(fd, (size_t) st.st_size, &text);
+        if (r < 0)
+                return r;
+
+        state = json_tokener_parse(text);
+        if (!json_object_object_get_ex(state, "schema", &schema) || json_object_get_int(schema) != JSON_SCHEMA)
+                return -EBADMSG;
+
+        *ret = TAKE_PTR(state);
+        return 0;
+}
+
+void runtime_remove_state(void) {
+        (void) unlink(STATE_PATH);
+}
