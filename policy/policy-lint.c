@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What is legal in a policy and probably not meant. Never fatal. */
+
+#include "message.h"
+#include "text.h"
+
+static unsigned policy_file_number(const Policy *policy, const Rule *rule) {
+        unsigned i = 0;
+
+        while (policy->files[i] && policy->files[i] != rule->file)
+                i++;
+        return i;
+}
+
+/* "rule 'storage rail'", or "this rule". */
+static const char *rule_describe(const Rule *rule, char buffer[static TEXT_SHOWN_MAX + 8]) {
+        char shown[TEXT_SHOWN_MAX];
+
+        if (!rule->name)
+                return "this rule";
+        snprintf(buffer, TEXT_SHOWN_MAX + 8, "rule '%s'", text_show(rule->name, strlen(rule->name), shown));
+        return buffer;
+}
+
+/* Every device has a name, so "*" leaves none out. */
+static bool rule_catches_all(const Rule *rule) {
+        const PatternList *names = rule->keys + MATCH_DEVICE;
+
+        if (rule->any)
+                return true;
+        if (rule->n_properties > 0 || names->n_items == 0)
+                return false;
+        for (MatchKey key = 0; key < _MATCH_KEY_MAX; key++)
+                if (key != MATCH_DEVICE && rule->keys[key].n_items > 0)
+                        return false;
+
+        for (size_t i = 0; i < names->n_items; i++)
+                if (names->items[i].negated || !streq(names->items[i].text, "*"))
+                        return false;
+        return true;
+}
+
+static int lint_unreachable(const Policy *policy, Messages *messages) {
+        char name[TEXT_SHOWN_MAX + 8];
+        size_t i = 0, n_more;
+        const Rule *rule;
+
+        while (i < policy->n_rules && !rule_catches_all(policy->rules + i))
+                i++;
+        if (i + 1 >= policy->n_rules)
+                return 0;
+
+        rule = policy->rules + i + 1;
+        n_more = policy->n_rules - i - 2;
+        if (n_more == 0)
+                return messages_add(messages, SEVERITY_WARNING, rule->file, policy_file_number(policy, rule), rule->line,
+                                    rule->column, "%s reaches no port: the rule at %s matches every one",
+                                    rule_describe(rule, name), policy->rules[i].source);
+        return messages_add(messages, SEVERITY_WARNING, rule->file, policy_file_number(policy, rule), rule->line, rule->column,
+                            "%s and the %zu after it reach no port: the rule at %s matches every one", rule_describe(rule, name),
+                            n_more, policy->rules[i].source);
+}
+
+static int lint_tos(const Policy *policy, const Rule *rule, Messages *messages) {
+        int tos = rule->wanted[ATTRIBUTE_TOS], r = 0;
+
+        if (tos == VALUE_NONE)
+                return 0;
+
+        if (!rule->dscp && (tos & 3) != 0)
+                r = messages_add(messages, SEVERITY_WARNING, rule->file, policy_file_number(policy, rule),
+                                 rule->wanted_line[ATTRIBUTE_TOS], rule->wanted_column[ATTRIBUTE_TOS],
+                                 "tos %d sets ECN bits; if they are meant, 'dscp: %d' and 'ecn: %d' say so", tos, tos >> 2, tos & 3);
+        if (r == 0 && rule->wanted[ATTRIBUTE_MODE] == ROCE_V1)
+                r = messages_add(messages, SEVERITY_WARNING, rule->file, policy_file_number(policy, rule),
+                                 rule->wanted_line[ATTRIBUTE_TOS], rule->wanted_column[ATTRIBUTE_TOS],
+                                 "RoCE v1 carries no DSCP; with 'mode: v1' the TOS picks the VLAN priority only");
+        return r;
+}
+
+int policy_lint(const Policy *policy, Messages *messages) {
+        int r = lint_unreachable(policy, messages);
+
+        for (size_t i = 0; r == 0 && i < policy->n_rules; i++)
+                r = lint_tos(policy, policy->rules + i, messages);
+
+        messages_sort(messages);
+        return r;
+}
+
+static bool rule_is_present(const Rule *rule, const Device *const *devices, size_t n_devices) {
+        for (size_t i = 0; i < n_devices; i++)
+                for (size_t k = 0; k < devices[i]->n_ports; k++)
+                        if (rule_match(rule, devices[i], devices[i]->ports + k, NULL) != MATCH_NO)
+                                return true;
+        return false;
+}
+
+int policy_lint_devices(const Policy *policy, const Device *const *devices, size_t n_devices, Messages *messages) {
+        for (size_t i = 0; i < policy->n_rules; i++) {
+                const Rule *rule = policy->rules + i;
+                char name[TEXT_SHOWN_MAX + 8];
+                int r;
+
+                if (rule->any || rule_is_present(rule, devices, n_devices))
+                        continue;
+
+                r = messages_add(messages, SEVERITY_WARNING, rule->file, policy_file_number(policy, rule), rule->line,
+                                 rule->column, "%s matches nothing that is present", rule_describe(rule, name));
+                if (r < 0)
+                        return r;
+        }
+
+        messages_sort(messages);
+        return 0;
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Bytes to nodes, by libyaml's events: the only file that includes yaml.h. Refuses the parts of YAML that policies do not have. Not
+ * by libyaml's document API, which takes minutes for 200 kB of '[' and follows aliases. Must not know what a policy means. */
+
+#include <yaml.h>
+
+#include "node.h"
+#include "text.h"
+
+typedef struct Builder {
+        Source *source;
+        Arena *arena;
+        size_t limit; /* bytes to parse */
+        Place cut;    /* the place of "limit" if the text is not whole there; line 0: it is whole */
+        bool silent;  /* all has been said in an earlier run */
+        Node *root;
+        Node *open[NODE_DEPTH_MAX];
+        Node **tails[NODE_DEPTH_MAX]; /* where the next child of open[i] goes */
+        size_t depth;
+        unsigned n_documents;
+} Builder;
+
+static void builder_complain(Builder *builder, Place place, const char *format, ...) PRINTF(3, 4);
+
+static void builder_complain(Builder *builder, Place place, const char *format, ...) {
+        _cleanup_free_ char *text = NULL;
+        va_list arguments;
+
+        if (builder->silent)
+                return;
+
+        va_start(arguments, format);
+        if (vasprintf(&text, format, arguments) < 0)
+                text = NULL;
+        va_end(arguments);
+
+        if (text)
+                source_complain(builder->source, place, NULL, "%s", text);
+        else
+                builder->source->error = -ENOMEM;
+}
+
+static Place event_place(const yaml_event_t *event) {
+        const yaml_mark_t *start = &event->start_mark, *end = &event->end_mark;
+
+        return (Place) {
+                .line = (unsigned) start->line + 1,
+                .column = (unsigned) start->column + 1,
+                .length = start->line == end->line ? (unsigned) (end->column - start->column) : 1,
+        };
+}
+
+static Node *builder_add(Builder *builder, NodeKind kind, const yaml_event_t *event) {
+        Node *node = arena_alloc(builder->arena, sizeof(Node));
+
+        if (!node) {
+                builder->source->error = -ENOMEM;
+                return NULL;
+        }
+
+        node->kind = kind;
+        node->place = event_place(event);
+
+        if (builder->depth == 0)
+                builder->root = node;
+        else {
+                *builder->tails[builder->depth - 1] = node;
+                builder->tails[builder->depth - 1] = &node->next;
+        }
+        return node;
+}
+
+/* Whether nothing but blanks is between the end of a scalar and the place where the text was cut: then it may have been longer. */
+static bool builder_cuts(Builder *builder, const yaml_mark_t *end) {
+        size_t offset;
+
+        if (builder->cut.line != end->line + 1)
+                return false;
+
+        offset = source_locate(builder->source, (unsigned) end->line + 1, (unsigned) end->column + 1);
+        while (offset < builder->limit && strchr(" \t", builder->source->bytes[offset]))
+                offset++;
+        return offset >= builder->limit;
+}
+
+/* Anchors and tags, on any node. True: the node's own content counts. */
+static bool builder_check_properties(Builder *builder, const yaml_event_t *event, const yaml_char_t *anchor,
+                                     const yaml_char_t *tag) {
+        char word[256];
+
+        if (!anchor && !tag)
+                return true;
+
+        (void) source_word(builder->source, event_place(event), word);
+        builder_complain(builder, event_place(event), "'%s' is a YAML %s, which a policy does not take; quote it if it is a text: \"%s\"",
+                         word, anchor ? "anchor" : "tag", word);
+        return !tag;
+}
+
+static void builder_scalar(Builder *builder, const yaml_event_t *event) {
+        const char *value = (const char *) event->data.scalar.value;
+        size_t size = event->data.scalar.length;
+        Node *node;
+
+        node = builder_add(builder, NODE_SCALAR, event);
+        if (!node)
+                return;
+
+        if (!builder_check_properties(builder, event, event->data.scalar.anchor, event->data.scalar.tag) ||
+            builder_cuts(builder, &event->end_mark))
+                node->kind = NODE_BROKEN;
+        else if (memchr(value, 0, size)) {
+                builder_complain(builder, node->place, "a NUL character is in this text");
+                node->kind = NODE_BROKEN;
+        }
+
+        node->plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+        node->size = (unsigned) size;
+        node->text = arena_copy(builder->arena, value, size);
+        if (!node->text)
+                builder->source->error = -ENOMEM;
+}
+
+/* False: stop here. */
+static bool builder_begin(Builder *builder, const yaml_event_t *event) {
+        bool list = event->type == YAML_SEQUENCE_START_EVENT;
+        Node *node;
+
+        if (builder->depth == NODE_DEPTH_MAX) {
+                builder_complain(builder, event_place(event), "nested deeper than %d levels", NODE_DEPTH_MAX);
+                return false;
+        }
+
+        node = builder_add(builder, list ? NODE_LIST : NODE_MAP, event);
+        if (!node)
+                return false;
+
+        if (!(list ? builder_check_properties(builder, event, event->data.sequence_start.anchor, event->data.sequence_start.tag) :
+                     builder_check_properties(builder, event, event->data.mapping_start.anchor, event->data.mapping_start.tag)))
+                node->kind = NODE_BROKEN;
+
+        builder->open[builder->depth] = node;
+        builder->tails[builder->depth] = &node->children;
+        builder->depth++;
+        return true;
+}
+
+static bool builder_document(Builder *builder, const yaml_event_t *event) {
+        Place place = event_place(event);
+
+        if (builder->n_documents++ > 0) {
+                builder_complain(builder, place, "a second document begins here; a policy file is one document");
+                return false;
+        }
+
+        if (event->data.document_start.version_directive ||
+            event->data.document_start.tag_directives.start != event->data.document_start.tag_directives.end) {
+                place.length = 0;
+                builder_complain(builder, place, "YAML directives ('%%') are not part of a policy");
+        }
+        return true;
+}
+
+/* False: stop here. */
+static bool builder_take(Builder *builder, const yaml_event_t *event) {
+        char word[256];
+
+        switch (event->type) {
+        case YAML_DOCUMENT_START_EVENT:
+                return builder_document(builder, event);
+        case YAML_SCALAR_EVENT:
+                builder_scalar(builder, event);
+                return true;
+        case YAML_SEQUENCE_START_EVENT:
+        case YAML_MAPPING_START_EVENT:
+                return builder_begin(builder, event);
+        case YAML_SEQUENCE_END_EVENT:
+        case YAML_MAPPING_END_EVENT:
+                builder->depth--;
+                return true;
+        case YAML_ALIAS_EVENT:
+                (void) builder_add(builder, NODE_BROKEN, event);
+                (void) source_word(builder->source, event_place(event), word);
+                builder_complain(builder, event_place(event),
+                                 "'%s' is a YAML alias, which a policy does not take; quote it if it is a text: \"%s\"", word, word);
+                return true;
+        default:
+                return true;
+        }
+}
+
+static unsigned node_count_children(const Node *node) {
+        unsigned n = 0;
+
+        for (const Node *child = node->children; child; child = child->next)
+                n++;
+        return n;
+}
+
+/* The file breaks off: what is open stays incomplete, a key without value gets a broken one. */
+static void builder_break_off(Builder *builder, const yaml_event_t *event) {
+        for (; builder->depth > 0; builder->depth--) {
+                Node *node = builder->open[builder->depth - 1];
+
+                node->cut = true;
+                if (node->kind == NODE_MAP && node_count_children(node) % 2 == 1)
+                        (void) builder_add(builder, NODE_BROKEN, event);
+        }
+}
+
+/* 0: to the end, or to something that stopped it and was said. 1: to *ret_error. Negative: -ENOMEM. */
+static int builder_run(Builder *builder, SyntaxError *ret_error) {
+        yaml_parser_t parser;
+        yaml_event_t event = {};
+        bool more = true;
+        int r = 0;
+
+        builder->root = NULL;
+        builder->depth = builder->n_documents = 0;
+
+        if (!yaml_parser_initialize(&parser))
+                return -ENOMEM;
+
+        yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
+        yaml_parser_set_input_string(&parser, (const unsigned char *) builder->source->bytes, builder->limit);
+
+        while (more && builder->source->error == 0) {
+                if (!yaml_parser_parse(&parser, &event)) {
+                        r = parser.error == YAML_MEMORY_ERROR ? -ENOMEM : 1;
+                        break;
+                }
+                more = event.type != YAML_STREAM_END_EVENT && builder_take(builder, &event);
+                yaml_event_delete(&event);
+        }
+
+        if (r > 0)
+                *ret_error = (SyntaxError) {
+                        .context = parser.context,
+                        .problem = parser.problem ? parser.problem : "it cannot be read",
+                        .context_place = { (unsigned) parser.context_mark.line + 1, (unsigned) parser.context_mark.column + 1, 0 },
+                        .place = { (unsigned) parser.problem_mark.line + 1, (unsigned) parser.problem_mark.column + 1, 0 },
+                };
+        yaml_parser_delete(&parser);
+
+        if (r >= 0)
+                builder_break_off(builder, &(yaml_event_t) {});
+        return builder->source->error < 0 ? builder->source->error : r;
+}
+
+static bool node_is_nothing(const Node *node) {
+        return !node || (node->kind == NODE_SCALAR && node->plain && node->size == 0);
+}
+
+int nodes_parse(Source *source, Arena *arena, Node **ret) {
+        Builder builder = {
+                .source = source,
+                .arena = arena,
+        };
+        SyntaxError error;
+        const char *what;
+        Place place;
+        int r;
+
+        builder.limit = source_check_encoding(source, &what, &place);
+        if (source->error < 0)
+                return source->error;
+        if (what)
+                builder.cut = place;
+
+        r = builder_run(&builder, &error);
+        if (r < 0)
+                return r;
+
+        if (r > 0 && !(what && source_locate(source, error.place.line, error.place.column) >= builder.limit)) {
+                what = NULL;
+                /* libyaml looks ahead: once more, up to the error only, so that no line before it goes unchecked. */
+                builder.cut = syntax_complain(source, &error);
+                builder.limit = source_locate(source, builder.cut.line, builder.cut.column);
+                builder.silent = true;
+                r = builder_run(&builder, &error);
+                if (r < 0)
+                        return r;
+        }
+
+        if (what)
+                source_complain(source, place, NULL, "%s", what);
+        else if (node_is_nothing(builder.root) && source->n_errors == 0)
+                source_complain_empty(source);
+
+        *ret = node_is_nothing(builder.root) ? NULL : builder.root;
+        return source->error;
+}
