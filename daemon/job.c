@@ -4,9 +4,6 @@
 
 #include "job.h"
 
-#include <sys/inotify.h>
-
-#include "configfs.h"
 #include "ownership.h"
 
 Job *job_new(JobType type, const char *name, Policy *policy) {
@@ -39,10 +36,6 @@ Job *job_free(Job *job) {
 
 static int run_list(Job *job) {
         int r;
-
-        /* Others who make and remove directories here are heard of; that rdma_cm is missing is each device's matter. */
-        if (job->inotify_fd >= 0)
-                (void) inotify_add_watch(job->inotify_fd, RDMA_CM_PATH, IN_CREATE | IN_DELETE | IN_ONLYDIR);
 
         r = device_names_acquire(&job->names, &job->n_invalid);
         if (r < 0)

@@ -110,15 +110,14 @@ static void entry_tell_error(DeviceEntry *entry, const DeviceReport *report) {
         record_send(&record);
 }
 
-static void manager_tell_watch(Manager *manager, const DeviceReport *report, Now now) {
-        if (report->watch_error == 0 || report->watch_error == manager->watch_error)
+void manager_set_unwatched(Manager *manager, int error) {
+        if (error == manager->watch_error)
                 return;
 
-        manager->watch_error = report->watch_error;
-        manager->resync_usec = MIN_OF(manager->resync_usec, now.monotonic_usec + MANAGER_RESYNC_UNWATCHED_USEC);
+        manager->watch_error = error;
         log_message(LOG_WARNING, MESSAGE_WATCH_FAILED_ID,
-                    "Changes by other programs cannot be watched for: %s; looking every %u s instead",
-                    strerror(-report->watch_error), (unsigned) (MANAGER_RESYNC_UNWATCHED_USEC / USEC_PER_SEC));
+                    "Changes by other programs cannot be watched for: %s; looking every %u s instead", strerror(-error),
+                    (unsigned) (MANAGER_RESYNC_UNWATCHED_USEC / USEC_PER_SEC));
 }
 
 /* The device has gone. Its entry goes too, unless its directory could not be removed or it is dirty again. */
@@ -188,7 +187,10 @@ static void manager_reconcile_done(Manager *manager, DeviceEntry *entry, DeviceR
         device_report_free(entry->report);
         entry->report = report;
         entry_tell_error(entry, report);
-        manager_tell_watch(manager, report, now);
+        if (report->watch_error < 0) {
+                manager_set_unwatched(manager, report->watch_error);
+                manager->resync_usec = MIN_OF(manager->resync_usec, now.monotonic_usec + MANAGER_RESYNC_UNWATCHED_USEC);
+        }
         entry_tell_ports(manager, entry, now);
         entry_plan_retry(entry, now);
 }

@@ -78,6 +78,9 @@ void manager_mark_watch(Manager *manager, int watch);
 /* A network device has come, gone or changed: matters to rules by netdev, and to ports that are not as they should be. */
 void manager_mark_netdev(Manager *manager, Trigger trigger);
 
+/* Drift cannot be watched for: one warning, and the resync comes more often. */
+void manager_set_unwatched(Manager *manager, int error);
+
 /* The next job, or NULL: one is running, or nothing is due at this time. */
 Job *manager_next_job(Manager *manager, uint64_t now_usec);
 

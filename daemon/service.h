@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* The running daemon: the manager, and what drives it. roced.c sets it up, events.c feeds it, publish.c tells of it. */
+
+#include <libudev.h>
+#include <systemd/sd-event.h>
+
+#include "manager.h"
+#include "worker.h"
+
+/* READY=1 comes after the first whole pass, or after this with a STATUS that says what hangs; likewise after a reload. */
+#define SERVICE_READY_USEC (10 * USEC_PER_SEC)
+
+/* What stop grants a worker to remove directories. */
+#define SERVICE_STOP_USEC (3 * USEC_PER_SEC)
+
+/* While a long pass is under way the state file follows this often. */
+#define SERVICE_PUBLISH_USEC (250 * USEC_PER_MSEC)
+
+typedef struct Service {
+        const char *policy_file; /* of --policy; NULL: the installed policy */
+        sd_event *event;
+        sd_event_source *timer;
+        Manager *manager;
+        Worker *worker;
+        int lock_fd;
+        int inotify_fd; /* negative: none to be had */
+        int mountinfo_fd;
+        char configfs_mount[64]; /* its line's mount ID; empty: not mounted */
+        struct udev *udev;
+        struct udev_monitor *monitor;
+
+        uint64_t since_usec; /* realtime */
+        char *policy_error;  /* first line of why the last reload was refused; NULL: it was not */
+        bool ready;          /* READY=1 has been said */
+        bool answer_due;     /* READY=1 is due, of start or reload */
+        uint64_t answer_by_usec;
+        bool unpublished;
+        uint64_t published_usec;
+        char *status; /* last STATUS= */
+
+        bool stopping;
+        uint64_t stop_by_usec;
+        bool removing; /* the job that removes directories has been handed out */
+} Service;
+
+Now service_now(void);
+
+/* events.c: opens all sources; the udev monitor before anything is listed, so that nothing slips between. */
+int service_open_events(Service *service);
+void service_close_events(Service *service);
+
+/* publish.c: STATUS=, READY=, the state file. */
+void service_publish(Service *service, Now now);
+void service_notify_ready(Service *service, Now now);
