@@ -91,7 +91,7 @@ static int on_inotify(sd_event_source *source, int fd, uint32_t revents, void *u
 }
 
 /* The mount ID of configfs where we look for it, from the lines of proc_pid_mountinfo(5); empty if it is not mounted. */
-static int configfs_mount_read(int fd, size_t size, char ret[static size]) {
+static int configfs_mount_read(int fd, size_t size, char *ret) {
         _cleanup_fclose_ FILE *file = NULL;
         char line[4096], id[32], point[512], found[32] = "";
         int copy;

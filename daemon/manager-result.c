@@ -261,7 +261,7 @@ void manager_job_done(Manager *manager, Job *job, Now now) {
         }
 }
 
-void progress_format(const Job *job, size_t size, char ret[static size]) {
+void progress_format(const Job *job, size_t size, char *ret) {
         Step step = atomic_load(&job->progress.step);
         unsigned port = atomic_load(&job->progress.port);
         int attribute = atomic_load(&job->progress.attribute);

@@ -112,4 +112,4 @@ void manager_summarize(const Manager *manager, Summary *ret);
 unsigned manager_blocked_sec(const Manager *manager, uint64_t now_usec);
 
 /* "write of default_roce_tos of mlx5_0 port 1" */
-void progress_format(const Job *job, size_t size, char ret[static size]);
+void progress_format(const Job *job, size_t size, char *ret);

@@ -38,7 +38,7 @@ static int string_copy(char **destination, const char *source) {
 }
 
 /* Reads a one-line sysfs file below a directory fd; -ENODATA if it is empty. */
-static int line_read_at(int directory_fd, const char *path, size_t size, char ret[static size]) {
+static int line_read_at(int directory_fd, const char *path, size_t size, char *ret) {
         _cleanup_close_ int fd = -EBADF;
         char text[256];
         ssize_t n;

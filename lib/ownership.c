@@ -17,7 +17,7 @@ typedef struct Record {
         long long changed_ns;
 } Record;
 
-static int record_path(const char *name, size_t size, char ret[static size]) {
+static int record_path(const char *name, size_t size, char *ret) {
         if (!device_name_is_valid(name))
                 return -EINVAL;
         snprintf(ret, size, OWNERSHIP_PATH "/%s", name);
@@ -98,7 +98,7 @@ int ownership_confirm(const char *name, int directory_fd) {
 }
 
 int ownership_check(const char *name, int directory_fd) {
-        Record ours, found;
+        Record ours = {}, found = {};
         int r;
 
         r = record_read(name, &ours);
