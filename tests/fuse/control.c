@@ -79,6 +79,19 @@ static int command_directories(char *arguments, char *ret, size_t size) {
         return 0;
 }
 
+static int command_devices(char *arguments, char *ret, size_t size) {
+        for (Device *d = fake.model.devices; d; d = d->next) {
+                int l = snprintf(ret, size, "%s\n", d->name);
+
+                if ((size_t) l >= size)
+                        return -ENOBUFS;
+                ret += l;
+                size -= l;
+        }
+
+        return 0;
+}
+
 static int command_fault(char *arguments, char *ret, size_t size) {
         return fault_add(arguments);
 }
@@ -116,6 +129,7 @@ static int command_run(char *line, char *ret, size_t size) {
                 { "del",         command_del         }, /* NAME */
                 { "rename",      command_rename      }, /* OLD NEW */
                 { "get",         command_get         }, /* NAME PORT ATTRIBUTE */
+                { "devices",     command_devices     },
                 { "directories", command_directories },
                 { "fault",       command_fault       }, /* see fault.h */
                 { "release",     command_release     }, /* lets go what is blocked */

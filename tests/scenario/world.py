@@ -123,6 +123,12 @@ class World:
             with self.news:
                 self.news.wait_for(lambda: self.heard() != heard, min(left, self.recheck))
 
+    def await_heard(self, timeout):
+        """Until anything is heard."""
+        with self.news:
+            heard = self.heard()
+            self.news.wait_for(lambda: self.heard() != heard, timeout)
+
     def heard(self):
         return self.n_heard
 

@@ -188,6 +188,13 @@ class FuseWorld(World):
     def writes(self, device=None, attribute=None):
         return self.accesses("write", device, attribute)
 
+    def quiet(self, seconds):
+        """Nothing of roced's reaches configfs for so long."""
+        before = len(self.accesses())
+        with self.news:
+            self.news.wait_for(lambda: len(self.accesses()) != before, seconds)
+        equal(self.accesses()[before:], [], f"accesses in {seconds} s of quiet")
+
     # The fake sysfs and udevd
 
     def udevd(self, running):
@@ -265,7 +272,8 @@ class FuseWorld(World):
         self.events.send(action, devpath, "infiniband", NAME=name, **properties)
 
     def remove(self, name, announce=True):
-        self.command(f"del {name}")
+        if name in self.command("devices").split():
+            self.command(f"del {name}")
         devpath = self.sysfs.remove("infiniband", name)
         if os.path.exists(self.database_path("infiniband", name)):
             os.unlink(self.database_path("infiniband", name))
@@ -347,6 +355,10 @@ class FuseWorld(World):
             return begun and any(n.get("READY") for n in self.notes[begun[0] + 1:])
         self.wait_until(done, "RELOADING=1 and READY=1")
         return self.notes[mark:]
+
+    def reload_bad(self):
+        """There, the unit's check refuses before the daemon is asked; here, the daemon does."""
+        self.reload()
 
     def run(self, command, timeout=30, user=None, stdin=None):
         command = [self.binaries.get(command[0], command[0]), *command[1:]]

@@ -223,6 +223,13 @@ class VmWorld(World):
             return fresh and self.show("SubState") == "running"
         self.wait_until(done, "the reload is done")
 
+    def reload_bad(self):
+        """The unit's check fails the reload; so that the daemon, too, has to refuse the file, it is told by hand."""
+        process = self.run(["systemctl", "reload", UNIT])
+        check(process.returncode != 0, "reload of a bad policy succeeds")
+        shell("systemctl", "kill", "--kill-who=main", "--signal=HUP", UNIT)
+        self.wait_until(lambda: self.status()["policy"]["error"], "status tells of the bad policy")
+
     def run(self, command, timeout=30, user=None, stdin=None):
         return subprocess.run(command, capture_output=True, text=True, timeout=timeout * self.factor, user=user, input=stdin)
 

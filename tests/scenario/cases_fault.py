@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+
+"""What the kernel, or somebody else, can do to each access; only the fake does it when asked."""
+
+import errno
+import signal
+import time
+
+from world import check, equal, matches, scenario
+
+V1_104 = "version: 1\nrules: [{name: all, match: any, mode: v1, tos: 104}]\n"
+
+
+def fails(w, attribute, found, code=None):
+    """It is failed, told once as an error with what was read back, and shown so."""
+    states = {"mode": "ok", "tos": "ok", attribute: "failed"}
+    port = w.await_port("mock0", 1, states["mode"], states["tos"])
+    equal(port[attribute]["found"], found, "found")
+    check(port[attribute]["reason"], "no reason given")
+    if code:
+        equal(port[attribute]["errno"], code, "errno")
+    records = w.records(ROCED_DEVICE="mock0", ROCED_ATTRIBUTE=attribute)
+    equal([(r["ROCED_STATE"], r["PRIORITY"]) for r in records], [("failed", "3")], "states and priorities told")
+    equal(records[0].get("ROCED_READBACK"), str(found), "ROCED_READBACK")
+    if code:
+        equal(records[0].get("ERRNO"), str(code), "ERRNO")
+    w.check_exit(w.rocectl("status"), 3)
+    check(w.running(), "the daemon has ended")
+    return records[0]
+
+
+def fault_scenario(name, rows, attribute, found, operation, action, argument="", code=None):
+    def run(w):
+        w.add("mock0")
+        w.policy(V1_104)
+        w.fault(operation, action, argument, attribute=attribute)
+        w.start()
+        fails(w, attribute, found, code)
+        w.clear_faults()
+        w.reload()
+        w.await_port("mock0", 1, "ok", "ok")
+        equal(w.records(ROCED_DEVICE="mock0", ROCED_ATTRIBUTE=attribute)[-1]["ROCED_STATE"], "ok", "state told at the end")
+    run.__name__ = name
+    scenario(rows=rows, rings="fuse")(run)
+
+
+fault_scenario("write_of_mode_refused", [7], "mode", "v2", "write", "errno", errno.EIO, errno.EIO)
+fault_scenario("write_of_tos_refused", [7], "tos", 0, "write", "errno", errno.EINVAL, errno.EINVAL)
+fault_scenario("write_of_mode_without_effect", [7], "mode", "v2", "write", "ignore")
+fault_scenario("write_of_tos_without_effect", [7], "tos", 0, "write", "ignore")
+fault_scenario("short_write_of_mode", [7], "mode", "v2", "write", "short")
+fault_scenario("short_write_of_tos", [7], "tos", 0, "write", "short")
+fault_scenario("open_refused", [30], "tos", 0, "open", "errno", errno.EACCES)
+
+
+@scenario(rows=[7], rings="fuse")
+def failure_at_close(w):
+    """The value may have got there; what close(2) said counts all the same, or the value read back does."""
+    w.add("mock0")
+    w.policy(V1_104)
+    w.fault("flush", "errno", errno.EIO, attribute="mode")
+    w.start()
+    port = w.await_port("mock0", tos="ok")
+    equal(port["mode"]["state"], "failed", "state of the mode")
+    equal(w.records(ROCED_ATTRIBUTE="mode")[0]["ERRNO"], str(errno.EIO), "ERRNO")
+
+
+@scenario(rows=[7], rings="fuse")
+def lie_at_read_back(w):
+    """Whatever the kernel says is what counts; text that is no value is no reason to end."""
+    w.add("mock0")
+    w.add("mock1")
+    w.policy(V1_104)
+    w.fault("read", "lie", "17", device="mock0", attribute="tos")
+    w.fault("read", "lie", "InfiniBand over carrier pigeon", device="mock1", attribute="mode")
+    w.start()
+    w.await_port("mock0", mode="ok", tos="failed", tos_found=17)
+    w.await_port("mock1", mode="failed", tos="ok")
+
+
+@scenario(rows=[8], rings="fuse")
+def mode_refused_as_unsupported(w):
+    """The GID table shows both, and yet the kernel says EINVAL to a right string: it is the port that cannot."""
+    w.add("mock0", ["v2"], slots=["IB/RoCE v1", "RoCE v2"])
+    w.policy(V1_104)
+    w.start()
+    port = w.await_port("mock0", 1, "unsupported", "ok")
+    check(port["mode"]["reason"], "no reason given")
+    equal([a["result"] for a in w.writes(attribute="mode")], ["EINVAL"], "writes of the mode")
+    w.reload()
+    w.quiet(2)
+    equal(len(w.records(ROCED_DEVICE="mock0", ROCED_ATTRIBUTE="mode")), 1, "records of the mode")
+
+
+@scenario(rows=[6], rings="fuse")
+def kernel_without_tos_file(w):
+    w.kernel_without_tos()
+    w.add("mock0")
+    w.policy(V1_104)
+    w.start()
+    port = w.await_port("mock0", 1, "ok", "unsupported")
+    equal(port["tos"]["found"], None, "TOS found")
+    check(port["tos"]["reason"], "no reason given")
+    equal([(r["ROCED_STATE"], r["PRIORITY"]) for r in w.records(ROCED_ATTRIBUTE="tos")], [("unsupported", "4")], "told")
+    w.quiet(2)
+
+
+@scenario(rows=[27], rings="fuse")
+def device_vanishes(w):
+    """At any step, its event before or after: it is gone, no more than that, and others are not touched."""
+    w.policy(V1_104)
+    w.start()
+    for operation, skip in (("mkdir", 0), ("lookup", 0), ("open", 0), ("open", 1), ("open", 2), ("open", 3), ("read", 0),
+                            ("read", 1), ("read", 2), ("write", 0), ("write", 1)):
+        w.fault(operation, "vanish", device="mock0", skip=skip, count=1)
+        w.add("mock0")
+        w.wait_until(lambda: "mock0" not in w.command("devices").split(), f"it vanishes at {operation} {skip}")
+        w.remove("mock0")
+        w.add("mock1")
+        w.await_port("mock1", 1, "ok", "ok")
+        w.remove("mock1")
+        w.wait_until(lambda: not w.directories(), "no directory is left")
+        w.clear_faults()
+    equal(w.worst(4), [], "warnings")
+    check(w.running(), "the daemon has ended")
+    w.stop()
+
+
+@scenario(rows=[27], rings="fuse")
+def directory_vanishes(w):
+    """Somebody removes it between mkdir and the accesses: made again, and no error."""
+    w.add("mock0")
+    w.policy(V1_104)
+    for operation in ("lookup", "open", "write"):
+        w.fault(operation, "rmdir", device="mock0", count=1)
+        w.start()
+        w.await_port("mock0", 1, "ok", "ok")
+        w.stop()
+        w.clear_faults()
+        w.remove("mock0")
+        w.add("mock0")
+    equal(w.worst(3), [], "errors")
+
+
+@scenario(rows=[39], rings="fuse", timeout=90)
+def blocked_at_start(w):
+    """An access that never returns: READY after 10 s with what hangs, and all but the values goes on."""
+    w.add("mock0")
+    w.add("mock1")
+    w.policy(V1_104)
+    w.fault("write", "block", device="mock0", attribute="mode")
+    begin = time.monotonic()
+    w.start(wait_ready=False, WATCHDOG_USEC="1000000")
+    w.await_ready(15)
+    took = time.monotonic() - begin
+    check(9 < took < 12, f"READY after {took:.1f} s")
+    matches("mock0", w.status_text(), "STATUS")
+    status = w.status()
+    equal(w.port("mock0", status=status)["mode"]["state"], "failed", "state of what blocks")
+    equal(status["compliant"], False, "compliant")
+    matches("mock0", w.await_record(ROCED_DEVICE="mock0", PRIORITY="3")["MESSAGE"], "record")
+    w.policy(V1_104.replace("104", "8"))
+    begin = time.monotonic()
+    w.reload()
+    check(time.monotonic() - begin < 2, "a reload waits for what is blocked")
+    pings = [x["_heard"] for x in w.notifications("WATCHDOG")]
+    check(len(pings) > 10 and max(b - a for a, b in zip(pings, pings[1:])) < 1, f"pings: {pings}")
+    w.release()
+    for name in ("mock0", "mock1"):
+        w.await_port(name, 1, "ok", "ok")
+        equal((w.kernel_value(name, 1, "mode"), w.kernel_value(name, 1, "tos")), ("v1", 8), f"values of {name}")
+    w.stop()
+    equal(w.directories(), [], "directories after stop")
+
+
+@scenario(rows=[39], rings="fuse")
+def blocked_while_running(w):
+    w.add("mock0")
+    w.policy(V1_104)
+    w.start(WATCHDOG_USEC="1000000")
+    w.fault("mkdir", "block", device="mock1")
+    w.add("mock1")
+    w.await_status("mock1", 15)
+    w.await_port("mock1", mode="failed", timeout=15)
+    equal(w.rocectl("status").returncode, 3, "exit of status")
+    w.release()
+    w.await_port("mock1", 1, "ok", "ok")
+    pings = [x["_heard"] for x in w.notifications("WATCHDOG")]
+    check(max(b - a for a, b in zip(pings, pings[1:])) < 1, f"pings too far apart: {pings}")
+    w.await_status("^(?!.*mock1)")
+
+
+@scenario(rows=[39], rings="fuse")
+def stop_while_blocked(w):
+    """Stop does not wait for ever. The process itself may have to: its thread is in the kernel."""
+    w.add("mock0")
+    w.policy(V1_104)
+    w.start()
+    w.fault("mkdir", "block", device="mock1")
+    w.add("mock1")
+    w.wait_until(lambda: any(a["result"] == "blocked" for a in w.accesses()), "it blocks")
+    w.daemon.send_signal(signal.SIGTERM)
+    w.wait_until(lambda: w.notifications("STOPPING"), "STOPPING=1", 2)
+    w.wait_until(lambda: any("director" in r["MESSAGE"] for r in w.worst(4)), "a word on what it leaves behind", 10)
+    w.release()
+    w.wait_exit()
+
+
+@scenario(rows=[39], rings="fuse", timeout=120)
+def slow_kernel(w):
+    """256 devices at 50 ms a write: pings in time, READY at 10 s, all values in the end."""
+    for i in range(256):
+        w.add(f"mock{i}", netdev=[])
+    w.policy(V1_104)
+    w.fault("write", "delay", 50)
+    w.start(WATCHDOG_USEC="500000")
+    w.wait_until(lambda: w.status()["compliant"], "all is as it should be", 60)
+    pings = [x["_heard"] for x in w.notifications("WATCHDOG")]
+    check(max(b - a for a, b in zip(pings, pings[1:])) < 0.5, "pings too far apart")
+    w.stop()
+    equal(w.directories(), [], "directories after stop")
+
+
+@scenario(rows=[44], rings="fuse")
+def a_failure_is_told_once(w):
+    w.add("mock0")
+    w.policy(V1_104)
+    w.fault("write", "errno", errno.EIO, attribute="mode")
+    w.start()
+    for _ in range(5):
+        w.reload()
+    for _ in range(20):
+        w.uevent("change", "mock0")
+    w.reload()
+    equal(len(w.worst(3)), 1, "errors told")
+    w.await_port("mock0", 1, "failed", "ok")
