@@ -146,13 +146,14 @@ static void entry_gone(Manager *manager, DeviceEntry *entry, DeviceReport *repor
                 entry_plan_retry(entry, now);
 }
 
-static void entry_tell_ports(Manager *manager, DeviceEntry *entry, Now now) {
+static void entry_tell_ports(Manager *manager, DeviceEntry *entry, bool new_instance, Now now) {
         for (size_t i = 0; i < entry->report->n_ports; i++) {
                 PortReport *port = entry->report->ports + i;
 
                 for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++) {
                         StoryContext context = {
-                                .report = entry->report, .port = port, .attribute = a, .trigger = entry->trigger, .now = now,
+                                .report = entry->report, .port = port, .attribute = a,
+                                .trigger = entry->trigger, .new_instance = new_instance, .now = now,
                         };
 
                         if (story_update(entry->ports[i].stories + a, port->verdicts + a, &context))
@@ -191,7 +192,7 @@ static void manager_reconcile_done(Manager *manager, DeviceEntry *entry, DeviceR
                 manager_set_unwatched(manager, report->watch_error);
                 manager->resync_usec = MIN_OF(manager->resync_usec, now.monotonic_usec + MANAGER_RESYNC_UNWATCHED_USEC);
         }
-        entry_tell_ports(manager, entry, now);
+        entry_tell_ports(manager, entry, !same_instance, now);
         entry_plan_retry(entry, now);
 }
 
@@ -335,7 +336,7 @@ static void entry_blocked(Manager *manager, DeviceEntry *entry, const Job *job, 
                         verdict->blocked_sec = (unsigned) ((now.monotonic_usec - job->started_usec) / USEC_PER_SEC);
                         verdict->tried = false;
                 }
-        entry_tell_ports(manager, entry, now);
+        entry_tell_ports(manager, entry, false, now);
 }
 
 static void manager_check_blocked(Manager *manager, Now now) {

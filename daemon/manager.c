@@ -117,9 +117,14 @@ void manager_remove_entry(Manager *manager, DeviceEntry *entry) {
         manager->lint_due = true;
 }
 
+/* Own writes are heard of as drift, and a resync is for what no event told: neither hides a better reason. */
+static bool trigger_tells_more(Trigger trigger, Trigger than) {
+        return trigger != than && (than == TRIGGER_RESYNC || (than == TRIGGER_DRIFT && trigger != TRIGGER_RESYNC));
+}
+
 /* An event about the device: look at once, and begin the retries anew. */
 static void entry_mark(DeviceEntry *entry, Trigger trigger) {
-        if (!entry->dirty)
+        if (!entry->dirty || trigger_tells_more(trigger, entry->trigger))
                 entry->trigger = trigger;
         entry->dirty = true;
         entry->not_before_usec = 0;
@@ -149,7 +154,7 @@ void manager_mark(Manager *manager, const char *name, Trigger trigger) {
 }
 
 void manager_mark_all(Manager *manager, Trigger trigger) {
-        if (!manager->list_wanted)
+        if (!manager->list_wanted || trigger_tells_more(trigger, manager->list_trigger))
                 manager->list_trigger = trigger;
         manager->list_wanted = true;
         manager->list_not_before_usec = 0;

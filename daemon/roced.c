@@ -34,6 +34,8 @@ static void log_policy_messages(const Messages *messages) {
                 _cleanup_free_ char *text = message_format(messages->items + i);
                 bool error = messages->items[i].severity == SEVERITY_ERROR;
 
+                if (text && text[strlen(text) - 1] == '\n')
+                        text[strlen(text) - 1] = 0;
                 log_message(error ? LOG_ERR : LOG_WARNING,
                             error ? MESSAGE_POLICY_INVALID_ID : MESSAGE_POLICY_WARNING_ID, "%s",
                             text ?: "out of memory");

@@ -90,7 +90,14 @@ static int state_priority(const Verdict *verdict, bool late) {
         }
 }
 
-static void set_message(Record *record, const Verdict *verdict, const StoryContext *context, unsigned count) {
+/* A value of the same device that was right, or left alone while backing off, and had to be written again: another program is at it. */
+static bool is_repair(const Story *story, const Verdict *verdict, const StoryContext *context) {
+        return verdict->tried && verdict->state == STATE_OK && story->begun && !context->new_instance &&
+               story->last.wanted == verdict->wanted &&
+               (story->last.state == STATE_OK || story->last.reason == REASON_BACKING_OFF);
+}
+
+static void set_message(Record *record, const Verdict *verdict, const StoryContext *context, unsigned count, bool repair) {
         char wanted[ATTRIBUTE_TEXT_MAX], found[ATTRIBUTE_TEXT_MAX], reason_buffer[REASON_TEXT_MAX], times[48] = "";
         const char *name = context->report->name, *attribute = attribute_name(context->attribute);
         const char *reason = reason_format(verdict, context->attribute, reason_buffer);
@@ -102,8 +109,8 @@ static void set_message(Record *record, const Verdict *verdict, const StoryConte
                 snprintf(times, sizeof(times), " (%u more times since the last report)", count);
 
         if (verdict->tried && verdict->state == STATE_OK)
-                record_message(record, "%s port %u: %s changed from %s to %s%s", name, port, attribute, found, wanted,
-                               context->trigger == TRIGGER_DRIFT ? ", which another program had set" : "");
+                record_message(record, "%s port %u: %s changed from %s%s to %s", name, port, attribute, found,
+                               repair ? ", which another program had set," : "", wanted);
         else if (!is_trouble(verdict))
                 record_message(record, "%s port %u: %s is %s again", name, port, attribute,
                                state_to_string(verdict->state));
@@ -118,12 +125,13 @@ static void set_message(Record *record, const Verdict *verdict, const StoryConte
 }
 
 static void tell(Story *story, const Verdict *verdict, const StoryContext *context, bool late) {
+        bool repair = is_repair(story, verdict, context);
         Record record = {
                 .priority = state_priority(verdict, late),
                 .message_id = state_message_id(verdict),
         };
 
-        set_message(&record, verdict, context, story->untold);
+        set_message(&record, verdict, context, story->untold, repair);
         add_fields(&record, verdict, context);
         record_send(&record);
 
@@ -131,15 +139,8 @@ static void tell(Story *story, const Verdict *verdict, const StoryContext *conte
         story->untold = 0;
 }
 
-/* A value that was right, or left alone while backing off, and had to be written again: another program is at it. */
-static void count_repair(Story *story, const Verdict *verdict, uint64_t now_usec) {
-        bool repaired = verdict->tried && verdict->state == STATE_OK && story->begun &&
-                        story->last.wanted == verdict->wanted &&
-                        (story->last.state == STATE_OK || story->last.reason == REASON_BACKING_OFF);
+static void count_repair(Story *story, uint64_t now_usec) {
         unsigned beyond;
-
-        if (!repaired)
-                return;
 
         if (now_usec > MAX_OF(story->repaired_usec, story->hold_until_usec) + STORY_QUIET_USEC)
                 story->repairs = 0;
@@ -157,7 +158,8 @@ bool story_update(Story *story, const Verdict *verdict, const StoryContext *cont
         bool shown = !same || story->last.found != verdict->found;
         uint64_t now_usec = context->now.monotonic_usec;
 
-        count_repair(story, verdict, now_usec);
+        if (is_repair(story, verdict, context))
+                count_repair(story, now_usec);
 
         if (!story->begun || story->last.state != verdict->state) {
                 story->since_usec = context->now.realtime_usec;

@@ -57,6 +57,7 @@ typedef struct StoryContext {
         const PortReport *port;
         Attribute attribute;
         Trigger trigger;
+        bool new_instance; /* the device has been registered anew since the last verdict: its values are the kernel's defaults */
         Now now;
 } StoryContext;
 
