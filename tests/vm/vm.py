@@ -12,6 +12,9 @@ import time
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 OUT_SIZE = 256 << 20
+# A kernel that panics ends the VM.
+KERNEL_LINE = ('root=/dev/vda rw console=ttyS0 mitigations=off random.trust_cpu=on panic=-1 oops=panic '
+               'modprobe.blacklist=kvm_amd,kvm_intel')
 
 # PCI devices whose network cards serve as parents of test devices: NAME of the RDMA device after rdma-core's rename is
 # rocep0s5, rocep0s6, rocep0s7f0 and rocep0s7f1.
@@ -33,8 +36,8 @@ def prepare(suite):
 
 
 class Vm:
-    """One virtual machine. Its files are in self.directory, which outlives it: console.log, and, once it has ended, what
-    the guest handed over (journal.txt, journal.json)."""
+    """One virtual machine. Its files are in self.directory, which outlives it: console.log, qemu.log and, once it has
+    ended, what the guest handed over (journal.txt, journal.json)."""
 
     def __init__(self, image, payload, directory, *, name='vm', network=None):
         self.image = image
@@ -108,11 +111,9 @@ class Vm:
             f.truncate(OUT_SIZE)
 
         accel = os.environ.get('ROCED_ACCEL', 'tcg')
-        kernel_line = 'root=/dev/vda rw console=ttyS0 mitigations=off random.trust_cpu=on panic=-1 oops=panic'
-        if self.shell:
-            kernel_line += ' quiet loglevel=3 systemd.show_status=false'
+        kernel_line = KERNEL_LINE + (' quiet loglevel=3 systemd.show_status=false' if self.shell else '')
 
-        command = ['qemu-system-x86_64', '-name', self.name, '-machine', 'q35',
+        command = ['qemu-system-x86_64', '-name', self.name, '-machine', 'q35,sata=off,vmport=off,smbus=off',
                    '-accel', 'tcg,thread=multi' if accel == 'tcg' else accel, '-cpu', 'max', '-smp', '2', '-m', '1024',
                    '-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot',
                    '-kernel', os.path.join(self.image, 'vmlinuz'), '-initrd', os.path.join(self.image, 'initrd'),
@@ -136,10 +137,12 @@ class Vm:
         return command
 
     def start(self):
-        if self.shell:
-            self.process = subprocess.Popen(self._command())
-        else:
-            self.process = subprocess.Popen(self._command(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        with open(os.path.join(self.directory, 'qemu.log'), 'w') as log:
+            if self.shell:
+                self.process = subprocess.Popen(self._command(), stderr=log)
+            else:
+                self.process = subprocess.Popen(self._command(), stderr=log, stdin=subprocess.DEVNULL,
+                                                stdout=subprocess.PIPE)
 
     def lines(self, timeout):
         """The results, line by line as they come, until the VM ends; raises TimeoutError when it does not in time."""
@@ -185,9 +188,10 @@ class Vm:
                 os.unlink(path)
         return code
 
-    def console_tail(self, lines=30):
+    def tail(self, name, lines=30):
+        """The last lines of one of its files."""
         try:
-            with open(self.console, errors='replace') as f:
+            with open(os.path.join(self.directory, name), errors='replace') as f:
                 return [line.rstrip('\r\n') for line in f][-lines:]
         except OSError:
             return []
