@@ -28,8 +28,9 @@ struct Node {
         Node *children, *next;   /* of a map: key, value, key, value … */
 };
 
-/* The tree of a file, with errors of YAML said. *ret is NULL if there is nothing in it. 0, or -ENOMEM. */
-int nodes_parse(Source *source, Arena *arena, Node **ret);
+/* The tree of a file, with errors of YAML said. *ret is NULL if there is nothing in it. 0, or -ENOMEM. The nodes live in *arena,
+ * which may be replaced. */
+int nodes_parse(Source *source, Arena **arena, Node **ret);
 
 /* Takes the byte order mark off and gives how many bytes of source->bytes may be parsed: up to the first character that must not be
  * in the file. If there is one it is described in *ret_what (else NULL), with its place. */

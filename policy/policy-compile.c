@@ -217,6 +217,9 @@ static void compile_rules(Compiler *compiler, const Node *list) {
                 rule = compiler_add_rule(compiler);
                 if (rule)
                         compile_rule(compiler, node, rule);
+                /* There will be no policy: only the errors count from here on. */
+                if (source->n_errors > 0)
+                        compiler->policy->n_rules = 0;
         }
 }
 

@@ -273,7 +273,7 @@ static int compile_check_duplicates(Source *source, const Node *map) {
                 if (streq(entries[i].key->text, entries[i - 1].key->text)) {
                         char shown[TEXT_SHOWN_MAX];
 
-                        source_complain(source, entries[i].key->place, NULL, "'%s' is given twice; it stands in line %u already",
+                        source_complain(source, entries[i].key->place, NULL, "'%s' is given twice, first in line %u",
                                         text_show(entries[i].key->text, entries[i].key->size, shown), entries[i - 1].key->place.line);
                 }
 

@@ -55,7 +55,7 @@ static int policy_parse_text(Compiler *compiler, const PolicyText *text, unsigne
         }
 
         compiler->source = &source;
-        r = nodes_parse(&source, arena, &root);
+        r = nodes_parse(&source, &arena, &root);
         if (r >= 0 && root)
                 r = compile_file(compiler, root);
         if (r >= 0) {

@@ -193,7 +193,7 @@ void compile_map(Source *source, const Node *map, const char *const names[], siz
                 if (i == n_names)
                         complain_key(source, key, names, n_names, where);
                 else if (keys[i])
-                        source_complain(source, key->place, NULL, "'%s' is given twice; it stands in line %u already", names[i],
+                        source_complain(source, key->place, NULL, "'%s' is given twice, first in line %u", names[i],
                                         keys[i]->place.line);
                 else {
                         keys[i] = key;

@@ -252,10 +252,10 @@ static bool node_is_nothing(const Node *node) {
         return !node || (node->kind == NODE_SCALAR && node->plain && node->size == 0);
 }
 
-int nodes_parse(Source *source, Arena *arena, Node **ret) {
+int nodes_parse(Source *source, Arena **arena, Node **ret) {
         Builder builder = {
                 .source = source,
-                .arena = arena,
+                .arena = *arena,
         };
         SyntaxError error;
         const char *what;
@@ -278,6 +278,10 @@ int nodes_parse(Source *source, Arena *arena, Node **ret) {
                 builder.cut = syntax_complain(source, &error);
                 builder.limit = source_locate(source, builder.cut.line, builder.cut.column);
                 builder.silent = true;
+                arena_free(*arena);
+                builder.arena = *arena = arena_new();
+                if (!builder.arena)
+                        return -ENOMEM;
                 r = builder_run(&builder, &error);
                 if (r < 0)
                         return r;
