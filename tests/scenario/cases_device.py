@@ -30,15 +30,35 @@ def stale_directory(w):
 @scenario(rows=[4, 26])
 def removed_and_added_at_once(w):
     """As a driver or firmware reset looks: the same name within a moment, with default values."""
-    w.add("mock0", netdev=["keep0"])
+    w.add("mock0")
     w.policy(ALL_V1)
     w.start()
-    for _ in range(10):
+    for i in range(2, 7):
         w.remove("mock0")
-        w.add("mock0", netdev=["keep0"])
+        w.add("mock0")
         w.await_kernel("mock0", 1, mode="v1", tos=104, timeout=2)
+        w.wait_until(lambda: len(w.changes()) >= 2 * i, "the changes are told")
     w.await_port("mock0", 1, "ok", "ok")
-    equal(len(w.changes()), 22, "changes told")
+    equal(len(w.changes()), 12, "changes told")
+    equal(w.worst(4), [], "warnings")
+    w.stop()
+    equal(w.directories(), [], "directories after stop")
+
+
+@scenario(rows=[4, 26])
+def removed_and_added_in_the_midst(w):
+    """The same, while the daemon is still at work on the one before."""
+    w.add("mock0")
+    w.policy(ALL_V1)
+    w.start()
+    for _ in range(20):
+        w.remove("mock0")
+        w.add("mock0")
+        w.await_heard(0.01)
+    w.await_kernel("mock0", 1, mode="v1", tos=104)
+    w.reload()
+    w.await_port("mock0", 1, "ok", "ok")
+    equal((w.kernel_value("mock0", 1, "mode"), w.kernel_value("mock0", 1, "tos")), ("v1", 104), "values")
     equal(w.worst(4), [], "warnings")
     w.stop()
     equal(w.directories(), [], "directories after stop")
@@ -172,9 +192,8 @@ rules:
 """)
     w.start()
     equal([w.kernel_value("mock0", p, "tos") for p in range(1, 13)], [0, 104] + [0] * 10, "TOS by port")
-    warnings = [r["MESSAGE"] for r in w.worst(4)]
-    equal(len(warnings), 1, f"warnings, which are {warnings}")
-    matches(r"policy\.yaml:6", warnings[0], "warning that the rule for port 13 matches nothing")
+    equal(len(w.lints()), 1, f"warnings, which are {w.lints()}")
+    matches(r"policy\.yaml:6", w.lints()[0], "warning that the rule for port 13 matches nothing")
 
 
 @scenario(rows=[18])
@@ -331,14 +350,13 @@ def rule_that_matches_nothing_here(w):
     w.add("mock0")
     w.policy("version: 1\nrules:\n  - match: {device: mock7}\n    tos: 104\n")
     w.start()
-    w.wait_until(lambda: w.worst(4), "a warning")
-    warnings = w.worst(4)
-    equal(len(warnings), 1, "warnings")
-    matches(r"policy\.yaml:3", warnings[0]["MESSAGE"], "warning")
+    w.wait_until(lambda: w.lints(), "a warning")
+    equal(len(w.lints()), 1, "warnings")
+    matches(r"policy\.yaml:3", w.lints()[0], "warning")
     w.rename("mock0", "mock7")
     w.await_port("mock7", tos="ok", tos_found=104)
     w.reload()
-    equal(len(w.worst(4)), 1, "warnings once it matches")
+    equal(len(w.lints()), 1, "warnings once it matches")
 
 
 @scenario()

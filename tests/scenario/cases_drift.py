@@ -141,21 +141,18 @@ def synthetic_events(w):
 
 @scenario(rows=[49], rings="fuse")
 def no_watches_to_be_had(w):
-    """max_user_watches is used up: one warning, and the daemon works on."""
-    with open("/proc/sys/fs/inotify/max_user_watches") as f:
-        before = f.read()
+    """Limits of inotify are used up: one warning, and the daemon works on."""
     w.add("mock0")
     w.add("mock1")
     w.policy(ALL)
-    try:
-        with open("/proc/sys/fs/inotify/max_user_watches", "w") as f:
-            f.write("1")
-        w.start()
-    finally:
-        with open("/proc/sys/fs/inotify/max_user_watches", "w") as f:
-            f.write(before)
-    w.await_port("mock0", 1, "ok", "ok")
-    equal(len(w.worst(4)), 1, f"warnings, which are {[r['MESSAGE'] for r in w.worst(4)]}")
+    for i, limit in enumerate(("max_inotify_watches", "max_inotify_instances"), 1):
+        # A user namespace has limits of its own.
+        w.start(prefix=["unshare", "--user", "--map-root-user", "sh", "-c",
+                        f"echo 0 > /proc/sys/user/{limit}; exec \"$@\"", "sh"])
+        w.await_port("mock0", 1, "ok", "ok")
+        w.await_port("mock1", 1, "ok", "ok")
+        equal(len(w.worst(4)), i, f"warnings with no {limit}, which are {[r['MESSAGE'] for r in w.worst(4)]}")
+        w.stop()
 
 
 @scenario(rows=[44], rings="fuse", timeout=90)

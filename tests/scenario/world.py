@@ -20,6 +20,7 @@ POLICY = "/etc/roced/policy.yaml"
 CONFIGFS = "/sys/kernel/config"
 JOURNAL = "/run/systemd/journal/socket"
 MARKER = "roced-scenario"
+LINT = "936b28aa8072497b9521d1599866d7c2"       # something in a policy looks wrong
 FILES = {"mode": "default_roce_mode", "tos": "default_roce_tos"}
 TEXTS = {"v1": "IB/RoCE v1", "v2": "RoCE v2"}
 
@@ -251,8 +252,11 @@ class World:
         return [r for r in self.records() if "ROCED_READBACK" in r and device in (None, r["ROCED_DEVICE"])]
 
     def worst(self, priority):
-        """Records of that priority or worse."""
-        return [r for r in self.records() if int(r["PRIORITY"]) <= priority]
+        """Records of that priority or worse, what is said of the policy's style aside."""
+        return [r for r in self.records() if int(r["PRIORITY"]) <= priority and r.get("MESSAGE_ID") != LINT]
+
+    def lints(self):
+        return [r["MESSAGE"] for r in self.records(MESSAGE_ID=LINT)]
 
     def await_status(self, pattern, timeout=10):
         self.wait_until(lambda: re.search(pattern, self.status_text() or ""),

@@ -303,13 +303,13 @@ class FuseWorld(World):
                 "UMOCKDEV_DIR": TESTBED, "ASAN_OPTIONS": "verify_asan_link_order=0", **more}
         return {k: v for k, v in path.items() if v is not None}
 
-    def start(self, *args, wait_ready=True, journald=True, **environment):
+    def start(self, *args, wait_ready=True, journald=True, prefix=(), **environment):
         """environment: NOTIFY_SOCKET=None starts it without; what else is given is added."""
         if not journald:
             os.unlink(JOURNAL)
         self.mark = len(self.notes)
         with open(STDERR, "ab") as stderr:
-            self.daemon = subprocess.Popen([self.binaries["roced"], *args], cwd="/run/cwd", stdin=subprocess.DEVNULL,
+            self.daemon = subprocess.Popen([*prefix, self.binaries["roced"], *args], cwd="/run/cwd", stdin=subprocess.DEVNULL,
                                            stdout=stderr, stderr=stderr,
                                            env=self.environment(**{"NOTIFY_SOCKET": NOTIFY, **environment}))
         self.daemons.append(self.daemon)
