@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """A QEMU virtual machine that boots an image of tests/vm/image with a payload of tests/vm/payload, runs what it is told
-there, and ends. Knows nothing of what the results mean."""
+there, and ends; and what became of it, as lines that people and tests/run read."""
 
+import dataclasses
 import os
+import re
 import select
 import shutil
 import subprocess
@@ -39,18 +41,19 @@ class Vm:
     """One virtual machine. Its files are in self.directory, which outlives it: console.log, qemu.log and, once it has
     ended, what the guest handed over (journal.txt, journal.json)."""
 
-    def __init__(self, image, payload, directory, *, name='vm', network=None):
+    def __init__(self, image, payload, directory, *, name='vm', wire=None):
         self.image = image
         self.payload = payload
         self.directory = directory
         self.name = name
-        self.network = network          # an argument for -netdev, less its id: the card is 0000:00:08.0
+        self.wire = wire                # a socket and this end's number: the card 0000:00:08.0 has its link there
         self.script = None              # an executable to run in place of the scenarios
         self.arguments = None           # a list: names of scenarios, none for all of them, or the script's arguments
         self.overlays = []              # directories to lay over the disk before it boots
         self.files = {}                 # guest path: contents, likewise
         self.shell = False
         self.process = None
+        self.qemu = None                # its exit code
         self.console = os.path.join(directory, 'console.log')
 
     def _make_run_drive(self):
@@ -125,9 +128,9 @@ class Vm:
                         '-device', f'virtio-blk-pci,drive=drive{index},addr={0x10 + index:x}.0']
         for parent in PCI_PARENTS:
             command += ['-device', parent]
-        if self.network:
-            command += ['-netdev', f'{self.network},id=wire',
-                        '-device', f'virtio-net-pci,netdev=wire,addr=08.0,mac=52:54:00:00:08:{os.getpid() % 256:02x}']
+        if self.wire:
+            command += ['-netdev', f'socket,id=wire,fd={self.wire[0].fileno()}',
+                        '-device', f'virtio-net-pci,netdev=wire,addr=08.0,mac=52:54:00:00:08:{self.wire[1]:02x}']
         if self.shell:
             command += ['-chardev', f'stdio,id=console,mux=on,signal=off,logfile={self.console}',
                         '-serial', 'chardev:console', '-mon', 'chardev=console,mode=readline']
@@ -137,12 +140,13 @@ class Vm:
         return command
 
     def start(self):
+        fds = [self.wire[0].fileno()] if self.wire else []
         with open(os.path.join(self.directory, 'qemu.log'), 'w') as log:
             if self.shell:
-                self.process = subprocess.Popen(self._command(), stderr=log)
+                self.process = subprocess.Popen(self._command(), stderr=log, pass_fds=fds)
             else:
-                self.process = subprocess.Popen(self._command(), stderr=log, stdin=subprocess.DEVNULL,
-                                                stdout=subprocess.PIPE)
+                self.process = subprocess.Popen(self._command(), stderr=log, pass_fds=fds,
+                                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
 
     def lines(self, timeout):
         """The results, line by line as they come, until the VM ends; raises TimeoutError when it does not in time."""
@@ -163,16 +167,16 @@ class Vm:
             yield rest.decode(errors='replace').rstrip('\r')
 
     def end(self):
-        """Ends the VM if it has not ended by itself, and unpacks what it handed over; returns QEMU's exit code."""
+        """Ends the VM if it has not ended by itself, and unpacks what it handed over."""
         if self.process is None:
-            return None
+            return
         if self.process.stdout:
             self.process.stdout.close()
         try:
-            code = self.process.wait(timeout=5)
+            self.qemu = self.process.wait(timeout=5)
         except subprocess.TimeoutExpired:
             self.process.kill()
-            code = self.process.wait()
+            self.qemu = self.process.wait()
 
         out = os.path.join(self.directory, 'out.tar')
         try:
@@ -186,7 +190,6 @@ class Vm:
             path = os.path.join(self.directory, name)
             if os.path.exists(path):
                 os.unlink(path)
-        return code
 
     def tail(self, name, lines=30):
         """The last lines of one of its files."""
@@ -204,3 +207,60 @@ def make_directory(name):
         return tempfile.mkdtemp(prefix=f'roced-{name}-', dir='/var/tmp')
     os.makedirs(logs, exist_ok=True)
     return tempfile.mkdtemp(prefix=f'{name}-', dir=logs)
+
+
+SUMMARY = re.compile(r'(\d+) passed, (\d+) failed, (\d+) skipped')
+
+
+@dataclasses.dataclass
+class Outcome:
+    counts: list = None                 # passed, failed, skipped, if the guest counted
+    code: int = None                    # the guest's exit code, if it came that far
+    problem: str = None                 # why it was ended, if it did not end by itself
+    first_line: float = None            # when the first line came
+
+
+def follow(machine, timeout):
+    """Passes the results of a running VM on to standard output, less the count, until it ends."""
+    outcome = Outcome()
+    try:
+        for line in machine.lines(timeout):
+            outcome.first_line = outcome.first_line or time.monotonic()
+            summary = SUMMARY.fullmatch(line)
+            if line.startswith('guest: exit '):
+                outcome.code = int(line.split()[-1])
+            elif summary:
+                outcome.counts = [int(n) for n in summary.groups()]
+            else:
+                print(line, flush=True)
+    except TimeoutError as e:
+        outcome.problem = str(e)
+    return outcome
+
+
+def report(machine, outcome, name):
+    """Prints what is still to be said of a VM that has ended, and the count; returns whether anything failed."""
+    problem = outcome.problem
+    if problem is None and outcome.code is None:
+        problem = 'the VM ended before its results' if machine.qemu == 0 else f'QEMU ended with {machine.qemu}'
+
+    counts = outcome.counts
+    if counts is None:
+        counts = [0, 0, 0]
+        if problem is None and machine.script:
+            # A script that counts nothing is one test.
+            counts = [1, 0, 0] if outcome.code == 0 else [0, 1, 0]
+            script = os.path.basename(machine.script)
+            print(f'PASS {script}' if outcome.code == 0 else f'FAIL {script}: exit {outcome.code}')
+        elif problem is None:
+            problem = f'the scenarios ended with {outcome.code} and no count'
+    elif problem is None and outcome.code != 0 and counts[1] == 0:
+        problem = f'exit {outcome.code}, though no failure was counted'
+
+    if problem:
+        for line in machine.tail('console.log') + (machine.tail('qemu.log') if machine.qemu != 0 else []):
+            print(f'    {line}')
+        print(f'FAIL {name}: {problem}')
+        counts[1] += 1
+    print('{} passed, {} failed, {} skipped'.format(*counts), flush=True)
+    return counts[1] > 0
