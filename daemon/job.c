@@ -49,6 +49,7 @@ static int run_reconcile(Job *job) {
                 .policy = job->policy,
                 .flags = RECONCILE_MAKE | RECONCILE_WRITE,
                 .instance = job->instance,
+                .announced_instance = job->announced_instance,
                 .memory = job->memory,
                 .n_memory = job->n_memory,
                 .inotify_fd = job->inotify_fd,

@@ -16,7 +16,8 @@ typedef struct Job {
         JobType type;
         char *name;
         Policy *policy;
-        uint64_t instance;
+        uint64_t instance; /* that "memory" is about */
+        uint64_t announced_instance;
         PortMemory *memory;
         size_t n_memory;
         int inotify_fd;

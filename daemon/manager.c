@@ -153,6 +153,15 @@ void manager_mark(Manager *manager, const char *name, Trigger trigger) {
         entry_mark(entry, trigger);
 }
 
+void manager_mark_announced(Manager *manager, const char *name, uint64_t instance) {
+        DeviceEntry *entry;
+
+        manager_mark(manager, name, TRIGGER_HOTPLUG);
+        entry = manager_find_entry(manager, name);
+        if (entry)
+                entry->announced_instance = instance;
+}
+
 void manager_mark_all(Manager *manager, Trigger trigger) {
         if (!manager->list_wanted || trigger_tells_more(trigger, manager->list_trigger))
                 manager->list_trigger = trigger;
@@ -242,6 +251,7 @@ static Job *manager_new_job(Manager *manager, uint64_t now_usec) {
         if (!job || job_remember(job, entry, now_usec) < 0)
                 return NULL;
 
+        job->announced_instance = entry->announced_instance;
         manager->cursor = position + 1;
         entry->dirty = false;
         return TAKE_PTR(job);
@@ -311,6 +321,14 @@ bool manager_is_settled(const Manager *manager, uint64_t now_usec) {
 
         return manager->listed && !manager->running && !manager->list_wanted &&
                !manager_find_due(manager, now_usec, &position);
+}
+
+bool manager_is_judged(const Manager *manager, const char *name, uint64_t now_usec) {
+        const DeviceEntry *entry = manager_find_entry(manager, name);
+
+        if (manager->running && manager->running->name && streq(manager->running->name, name))
+                return false;
+        return !entry || !entry->dirty || entry->not_before_usec > now_usec;
 }
 
 uint64_t manager_deadline(const Manager *manager) {

@@ -33,6 +33,7 @@ typedef struct DeviceEntry {
         Trigger trigger;
         uint64_t not_before_usec; /* when dirty: not to be looked at earlier */
         unsigned retries;
+        uint64_t announced_instance; /* udev is about to announce it: its name is final; 0: none */
         DeviceReport *report; /* the last one; NULL: not judged yet */
         int told_error;       /* of the device as a whole */
         PortEntry *ports;
@@ -74,6 +75,8 @@ DEFINE_CLEANUP(Manager *, manager_free)
 void manager_set_policy(Manager *manager, Policy *policy, Trigger trigger);
 void manager_mark_all(Manager *manager, Trigger trigger);
 void manager_mark(Manager *manager, const char *name, Trigger trigger);
+/* udev has finished with this instance of the device, though its database may not say so yet. */
+void manager_mark_announced(Manager *manager, const char *name, uint64_t instance);
 void manager_mark_watch(Manager *manager, int watch);
 /* A network device has come, gone or changed: matters to rules by netdev, and to ports that are not as they should be. */
 void manager_mark_netdev(Manager *manager, Trigger trigger);
@@ -95,6 +98,9 @@ uint64_t manager_deadline(const Manager *manager);
 
 /* Nothing runs and nothing is due: all devices have been judged, and what is left waits for a retry or an event. */
 bool manager_is_settled(const Manager *manager, uint64_t now_usec);
+
+/* Likewise for one device. One that is not there has been judged. */
+bool manager_is_judged(const Manager *manager, const char *name, uint64_t now_usec);
 
 /* Whether what is shown to others has changed since the last call. */
 bool manager_take_changed(Manager *manager);

@@ -371,6 +371,9 @@ int reconcile_device(const ReconcileRequest *request, DeviceReport **ret) {
         if (error == -ENOMEM)
                 return error;
 
+        if (device && device->instance == request->announced_instance)
+                device->settled = true;
+
         r = device_report_begin(request->name, request->policy, device, &report);
         if (r < 0)
                 return r;

@@ -36,6 +36,7 @@ typedef struct ReconcileRequest {
         Policy *policy; /* NULL: no policy, nothing is managed */
         ReconcileFlags flags;
         uint64_t instance; /* that "memory" is about */
+        uint64_t announced_instance; /* udev has given it its name, whatever its database says; 0: none */
         const PortMemory *memory;
         size_t n_memory;
         int inotify_fd;     /* watches are set on what was looked at; negative: none */

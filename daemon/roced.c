@@ -174,6 +174,7 @@ static void service_pump_work(Service *service, Now now) {
         if (job)
                 worker_submit(service->worker, job);
 
+        settle_answer(service);
         settled = manager_is_settled(manager, now.monotonic_usec);
         service->unpublished = manager_take_changed(manager) || service->unpublished;
 
@@ -275,6 +276,7 @@ static int service_start(Service *service) {
         r = service_open_events(service);
         if (r < 0)
                 return fatal(r, "Listening to udev");
+        settle_open(service);
         return 0;
 }
 
@@ -296,6 +298,7 @@ static int service_run(Service *service) {
 }
 
 static void service_done(Service *service) {
+        settle_close(service);
         worker_free(service->worker);
         manager_free(service->manager);
         service_close_events(service);
@@ -350,7 +353,7 @@ static int parse_options(int argc, char **argv, Service *service) {
 }
 
 int main(int argc, char **argv) {
-        Service service = { .lock_fd = -EBADF, .inotify_fd = -EBADF, .mountinfo_fd = -EBADF };
+        Service service = { .lock_fd = -EBADF, .inotify_fd = -EBADF, .mountinfo_fd = -EBADF, .settle_fd = -EBADF };
         int code;
 
         code = parse_options(argc, argv, &service);

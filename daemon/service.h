@@ -7,6 +7,7 @@
 #include <systemd/sd-event.h>
 
 #include "manager.h"
+#include "settle.h"
 #include "worker.h"
 
 /* READY=1 comes after the first whole pass, or after this with a STATUS that says what hangs; likewise after a reload. */
@@ -18,7 +19,7 @@
 /* While a long pass is under way the state file follows this often. */
 #define SERVICE_PUBLISH_USEC (250 * USEC_PER_MSEC)
 
-typedef struct Service {
+struct Service {
         const char *policy_file; /* of --policy; NULL: the installed policy */
         sd_event *event;
         sd_event_source *timer;
@@ -40,10 +41,14 @@ typedef struct Service {
         uint64_t published_usec;
         char *status; /* last STATUS= */
 
+        int settle_fd;
+        struct Waiter *waiters;
+        unsigned n_waiters;
+
         bool stopping;
         uint64_t stop_by_usec;
         bool removing; /* the job that removes directories has been handed out */
-} Service;
+};
 
 Now service_now(void);
 

@@ -260,7 +260,8 @@ static int device_fill(struct udev *udev, struct udev_device *from, AcquireFlags
         if (fd < 0)
                 return errno == ENOENT ? -ENODEV : -errno;
 
-        device->settled = !udevd || udev_device_get_is_initialized(from) > 0;
+        device->has_database = !udevd || udev_device_get_is_initialized(from) > 0;
+        device->settled = device->has_database;
         node_type = udev_device_get_sysattr_value(from, "node_type");
         device->rnic = node_type && atoi(node_type) == NODE_TYPE_RNIC;
 

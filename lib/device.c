@@ -68,6 +68,7 @@ Device *device_copy(const Device *device) {
 
         copy->instance = device->instance;
         copy->settled = device->settled;
+        copy->has_database = device->has_database;
         copy->rnic = device->rnic;
         copy->function = device->function;
         if (!copy_string(&copy->name, device->name) || !copy_string(&copy->driver, device->driver) ||

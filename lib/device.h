@@ -49,7 +49,8 @@ typedef struct Property {
 typedef struct Device {
         char *name;
         uint64_t instance; /* inode of the sysfs directory: kept on rename, another one after remove and add */
-        bool settled;      /* udev has finished with it: name, network devices and properties are final */
+        bool settled;      /* udev has finished with it: its name and network devices are final */
+        bool has_database; /* udev has written its properties down */
         bool rnic;         /* node type 4, iWARP */
         char *driver;      /* NULL: no parent device, or none bound */
         char *pci;         /* address, 0000:3b:00.0; NULL: no PCI device behind it */

@@ -118,8 +118,9 @@ const char *match_key_find_value(MatchKey key, const Device *device, const Port 
 bool match_key_is_settled(MatchKey key, const Device *device, const Port *port) {
         switch (key) {
         case MATCH_DEVICE:
-        case MATCH_PROPERTY:
                 return device->settled;
+        case MATCH_PROPERTY:
+                return device->has_database;
         case MATCH_NETDEV:
                 return device->settled && port->netdev_settled;
         default:

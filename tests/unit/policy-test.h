@@ -53,6 +53,7 @@ static inline Device test_device(void) {
         return (Device) {
                 .name = (char *) "mlx5_0",
                 .settled = true,
+                .has_database = true,
                 .driver = (char *) "mlx5_core",
                 .pci = (char *) "0000:3b:00.0",
                 .pci_id = (char *) "15b3:1017",
@@ -73,6 +74,7 @@ static inline Device test_soft_device(void) {
         return (Device) {
                 .name = (char *) "rxe0",
                 .settled = true,
+                .has_database = true,
                 .node_guid = (char *) "0000:0000:0000:0000",
                 .ports = &port,
                 .n_ports = 1,

@@ -174,7 +174,7 @@ static void test_not_yet_known(void **state) {
         Device device = test_device();
         MatchKey key;
 
-        device.settled = false;
+        device.settled = device.has_database = false;
         assert_int_equal(judge_port("device: mlx5_0", &device, 0, &key), MATCH_NOT_YET_KNOWN);
         assert_int_equal(key, MATCH_DEVICE);
         assert_int_equal(judge("device: other", &device), MATCH_NOT_YET_KNOWN);
@@ -194,7 +194,13 @@ static void test_not_yet_known(void **state) {
         assert_int_equal(judge_port("driver: mlx5_core, device: other", &device, 0, &key), MATCH_NOT_YET_KNOWN);
         assert_int_equal(key, MATCH_DEVICE);
 
+        /* Announced by udev: the name is final, its properties are not written down yet. */
         device.settled = true;
+        assert_int_equal(judge("device: mlx5_0, netdev: ens1f0np0", &device), MATCH_YES);
+        assert_int_equal(judge_port("property: {ID_PATH: 'pci-*'}", &device, 0, &key), MATCH_NOT_YET_KNOWN);
+        assert_int_equal(key, MATCH_PROPERTY);
+
+        device.has_database = true;
         device.ports[0].netdev_settled = false;
         assert_int_equal(judge("device: mlx5_0", &device), MATCH_YES);
         assert_int_equal(judge("property: {ID_PATH: 'pci-*'}", &device), MATCH_YES);
