@@ -38,7 +38,7 @@ int compile_word(Source *source, const Node *node, const char *key, const char *
 bool compile_number(Source *source, const Node *node, const char *key, const char *takes, bool hex, unsigned min, unsigned max,
                     unsigned *ret);
 
-/* Says what a key takes, instead of what it got. */
+/* Says what a key takes, instead of what it got, and a hint, which may be NULL. */
 void complain_value(Source *source, const Node *node, const char *key, const char *takes, const char *hint);
 
 /* Why a text is no number as policies write them, or NULL and the number; beyond 32 bits it is UINT64_MAX. */

@@ -99,7 +99,7 @@ static void compile_tos(Compiler *compiler, const Node *const keys[], const Node
                                 "'ecn' goes with 'dscp'; with 'tos' its bits are part of that number" : "'ecn' goes with 'dscp' only");
 
         if (keys[RULE_TOS] &&
-            compile_number(source, values[RULE_TOS], "tos", "0 to 255, in decimal, or in hex with 0x", true, 0, 255, &number))
+            compile_number(source, values[RULE_TOS], "tos", "0 to 255 (hex with 0x)", true, 0, 255, &number))
                 rule->wanted[ATTRIBUTE_TOS] = (int) number;
 
         if (keys[RULE_ECN] && !compile_number(source, values[RULE_ECN], "ecn", "0 to 3", false, 0, 3, &ecn))

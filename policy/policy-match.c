@@ -176,6 +176,10 @@ static void compile_pattern(Compiler *compiler, MatchKey key, const char *name, 
         Pattern pattern = {};
         const char *text, *why;
 
+        if (node->kind != NODE_SCALAR) {
+                complain_value(compiler->source, node, name, takes, "a pattern with [ or { in it, or ? in front, is quoted");
+                return;
+        }
         if (!compile_scalar(compiler->source, node, name, takes))
                 return;
 

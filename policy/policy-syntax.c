@@ -6,6 +6,8 @@
 #include "node.h"
 #include "text.h"
 
+static const char no_key_text[] = "this is no 'key: value'; a ':' and a blank are missing";
+
 void source_complain_empty(Source *source) {
         source_complain(source, (Place) { 1, 1, 0 }, "the least policy is two lines: version: 1, rules: []",
                         "there is nothing in this file");
@@ -164,24 +166,57 @@ static Place complain_quote(Source *source, Place place, const char *what) {
         return place;
 }
 
-/* A look-alike in the line is the likeliest cause of what YAML cannot read, and hard to see. */
-static const char *line_help(Source *source, Place place, char buffer[static TEXT_SHOWN_MAX], const char *help) {
-        size_t start = source_locate(source, place.line, 1);
+static size_t source_line_end(const Source *source, size_t start) {
         const char *newline = memchr(source->bytes + start, '\n', source->size - start);
-        size_t end = newline ? (size_t) (newline - source->bytes) : source->size;
+
+        return newline ? (size_t) (newline - source->bytes) : source->size;
+}
+
+/* A look-alike is the likeliest cause of what YAML cannot read, and hard to see. */
+static const char *line_help(Source *source, Place place, char buffer[static TEXT_SHOWN_MAX], const char *help) {
         char found[TEXT_SHOWN_MAX];
 
-        if (!text_find_lookalike(source->bytes + start, end - start, found))
-                return help;
+        /* A text that goes on from the line before is found wrong only here. */
+        for (unsigned i = 0; i < 2 && i < place.line; i++) {
+                size_t start = source_locate(source, place.line - i, 1);
 
-        snprintf(buffer, TEXT_SHOWN_MAX, "in this line: %.200s", found);
-        return buffer;
+                if (text_find_lookalike(source->bytes + start, source_line_end(source, start) - start, found)) {
+                        snprintf(buffer, TEXT_SHOWN_MAX, "%s: %.200s", i == 0 ? "in this line" : "in the line before", found);
+                        return buffer;
+                }
+        }
+
+        return help;
+}
+
+/* Whether a line is nothing but a text that goes on in the next: "mode:v2", "mode v2". Gives the place of that text. */
+static bool line_is_text(Source *source, unsigned line, Place *ret) {
+        size_t start = source_locate(source, line, 1), end = source_line_end(source, start);
+        size_t first = start + strspn(source->bytes + start, " ");
+        size_t length;
+
+        while (first + 1 < end && source->bytes[first] == '-' && source->bytes[first + 1] == ' ')
+                first += 1 + strspn(source->bytes + first + 1, " ");
+        length = strcspn(source->bytes + first, "\r\n");
+
+        if (length == 0 || strchr("#\"'[{|>&*!%@`?", source->bytes[first]) || source->bytes[first + length - 1] == ':' ||
+            memmem(source->bytes + first, length, ": ", 2))
+                return false;
+
+        *ret = (Place) { line, (unsigned) (first - start) + 1, 0 };
+        return true;
 }
 
 static bool source_begins_line(const Source *source, size_t offset) {
         while (offset > 0 && strchr(" \t", source->bytes[offset - 1]))
                 offset--;
         return offset == 0 || source->bytes[offset - 1] == '\n';
+}
+
+/* "[ab]c": a pattern without quotes. */
+static bool source_is_after_bracket(const Source *source, size_t offset) {
+        return offset > 0 && offset < source->size && strchr("]}", source->bytes[offset - 1]) &&
+                !strchr(" \t\r\n]},:", source->bytes[offset]);
 }
 
 /* Within [ ] or { } something follows that is neither comma nor end. */
@@ -192,6 +227,9 @@ static Place complain_flow(Source *source, const SyntaxError *error, size_t offs
         if ((c == '[' || c == '{') && offset > 0 && !strchr(" \t\n[{,:", source->bytes[offset - 1]))
                 return complain_quote(source, error->place,
                                       c == '[' ? "YAML takes the '[' for a list here" : "YAML takes the '{' for a map here");
+
+        if (source_is_after_bracket(source, offset))
+                return complain_quote(source, error->place, "YAML takes the bracket for a list or map");
 
         if (c == 0)
                 source_complain(source, error->context_place, NULL, "the '%c' that opens here is not closed", list ? '[' : '{');
@@ -206,6 +244,15 @@ static Place complain_flow(Source *source, const SyntaxError *error, size_t offs
 /* The indentation, or the end of a value, is not what it should be. */
 static Place complain_block(Source *source, const SyntaxError *error, size_t offset) {
         char found[TEXT_SHOWN_MAX];
+        Place before;
+
+        if (strstr(error->problem, "mapping values") && error->place.line > 1 &&
+            line_is_text(source, error->place.line - 1, &before)) {
+                source_complain(source, before, line_help(source, before, found, NULL), "%s", no_key_text);
+                return before;
+        }
+        if (source_is_after_bracket(source, offset))
+                return complain_quote(source, error->place, "YAML takes the bracket for a list or map");
 
         if (strstr(error->problem, "mapping values"))
                 source_complain(source, error->place, line_help(source, error->place, found, "a text with ': ' in it is quoted; keys of one map are indented alike"),
@@ -217,7 +264,7 @@ static Place complain_block(Source *source, const SyntaxError *error, size_t off
                 source_complain(source, error->place, line_help(source, error->place, found, "keys of one map, and the '-' of one list, are indented alike"),
                                 "the indentation of this line fits none above");
         else
-                source_complain(source, error->place, line_help(source, error->place, found, "a text is quoted as a whole or not at all"), "nothing is expected here any more");
+                source_complain(source, error->place, line_help(source, error->place, found, "a text is quoted as a whole or not at all"), "this does not belong here");
         return error->place;
 }
 
@@ -251,6 +298,12 @@ Place syntax_complain(Source *source, const SyntaxError *error) {
                 return complain_quote(source, error->context_place, "YAML takes the '&' for an anchor");
         if (strstr(context, "a tag") || strstr(problem, "tag handle"))
                 return complain_quote(source, error->context_place, "YAML takes the '!' for a tag");
+        if (strstr(context, "block scalar"))
+                return complain_quote(source, error->context_place, "YAML takes this for the head of a block of text");
+        if (strstr(context, "a directive")) {
+                source_complain(source, error->context_place, NULL, "YAML directives ('%%') are not part of a policy");
+                return error->context_place;
+        }
         if (strstr(context, "quoted scalar"))
                 return complain_quoted(source, error);
         if (strstr(problem, "',' or"))
@@ -269,7 +322,7 @@ Place syntax_complain(Source *source, const SyntaxError *error) {
                 return error->place;
         }
         if (strstr(problem, "expected ':'")) {
-                source_complain(source, error->context_place, line_help(source, error->context_place, found, NULL), "this is no 'key: value'; a ':' and a blank are missing");
+                source_complain(source, error->context_place, line_help(source, error->context_place, found, NULL), "%s", no_key_text);
                 return error->context_place;
         }
         if (strstr(problem, "expected key") || strstr(problem, "'-' indicator") || strstr(problem, "not allowed in this context"))

@@ -76,13 +76,8 @@ void complain_value(Source *source, const Node *node, const char *key, const cha
         if (node->kind == NODE_BROKEN)
                 return;
         if (node->kind != NODE_SCALAR) {
-                Place place = node->place;
-                size_t offset = source_locate(source, place.line, place.column);
-
-                place.length = 0;
-                source_complain(source, place, offset < source->size && strchr("[{?", source->bytes[offset]) ?
-                                        "a pattern that holds [, {, or begins with ? is quoted" : NULL,
-                                "%s takes %s, not a %s", key, takes, node->kind == NODE_LIST ? "list" : "map");
+                source_complain(source, (Place) { node->place.line, node->place.column, 0 }, hint, "%s takes %s, not a %s", key, takes,
+                                node->kind == NODE_LIST ? "list" : "map");
                 return;
         }
         if (node->plain && node->size == 0) {

@@ -108,7 +108,7 @@ static void builder_scalar(Builder *builder, const yaml_event_t *event) {
                 return;
 
         if (!builder_check_properties(builder, event, event->data.scalar.anchor, event->data.scalar.tag) ||
-            builder_cuts(builder, &event->end_mark))
+            (event->data.scalar.anchor && size == 0) || builder_cuts(builder, &event->end_mark))
                 node->kind = NODE_BROKEN;
         else if (memchr(value, 0, size)) {
                 builder_complain(builder, node->place, "a NUL character is in this text");
@@ -209,6 +209,20 @@ static void builder_break_off(Builder *builder, const yaml_event_t *event) {
         }
 }
 
+/* The text ends too early: what was closed by its end only is not complete either. */
+static void builder_cut_off(Builder *builder) {
+        Node *node = builder->root;
+
+        while (node && (node->kind == NODE_LIST || node->kind == NODE_MAP)) {
+                node->cut = true;
+                node = node->children;
+                while (node && node->next)
+                        node = node->next;
+        }
+        if (node && node->plain && node->size == 0)
+                node->kind = NODE_BROKEN;
+}
+
 /* 0: to the end, or to something that stopped it and was said. 1: to *ret_error. Negative: -ENOMEM. */
 static int builder_run(Builder *builder, SyntaxError *ret_error) {
         yaml_parser_t parser;
@@ -245,6 +259,8 @@ static int builder_run(Builder *builder, SyntaxError *ret_error) {
 
         if (r >= 0)
                 builder_break_off(builder, &(yaml_event_t) {});
+        if (r >= 0 && builder->cut.line > 0)
+                builder_cut_off(builder);
         return builder->source->error < 0 ? builder->source->error : r;
 }
 
