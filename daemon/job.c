@@ -29,6 +29,7 @@ Job *job_free(Job *job) {
         free(job->memory);
         names_free(job->names);
         names_free(job->owned);
+        leftovers_free(job->leftovers, job->n_leftovers);
         device_report_free(job->report);
         free(job);
         return NULL;
@@ -37,6 +38,9 @@ Job *job_free(Job *job) {
 static int run_list(Job *job) {
         int r;
 
+        r = leftovers_acquire(&job->leftovers, &job->n_leftovers);
+        if (r < 0)
+                return r;
         r = device_names_acquire(&job->names, &job->n_invalid);
         if (r < 0)
                 return r;
@@ -50,6 +54,7 @@ static int run_reconcile(Job *job) {
                 .flags = RECONCILE_MAKE | RECONCILE_WRITE,
                 .instance = job->instance,
                 .announced_instance = job->announced_instance,
+                .leftover = job->leftover,
                 .memory = job->memory,
                 .n_memory = job->n_memory,
                 .inotify_fd = job->inotify_fd,

@@ -18,6 +18,7 @@ typedef struct Job {
         Policy *policy;
         uint64_t instance; /* that "memory" is about */
         uint64_t announced_instance;
+        uint64_t leftover;
         PortMemory *memory;
         size_t n_memory;
         int inotify_fd;
@@ -29,6 +30,8 @@ typedef struct Job {
         char **names;
         size_t n_invalid;
         char **owned;
+        Leftover *leftovers;
+        size_t n_leftovers;
         DeviceReport *report;
         int n_left; /* directories that could not be removed */
 } Job;

@@ -7,7 +7,8 @@
 
 DeviceEntry *manager_find_entry(const Manager *manager, const char *name);
 void manager_remove_entry(Manager *manager, DeviceEntry *entry);
-void manager_list_done(Manager *manager, const Job *job, Now now);
+void manager_list_done(Manager *manager, Job *job, Now now);
+void manager_add_leftover(Manager *manager, const char *name, uint64_t stamp);
 uint64_t manager_blocked_deadline(const Manager *manager);
 
 /* Makes it dirty, but not to be looked at before that monotonic time. */

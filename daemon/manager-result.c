@@ -130,6 +130,7 @@ static void entry_gone(Manager *manager, DeviceEntry *entry, DeviceReport *repor
                 record_send(&record);
         }
 
+        manager_add_leftover(manager, entry->name, report->leftover);
         entry_tell_error(entry, report);
         if (report->error == 0 && !entry->dirty) {
                 device_report_free(report);

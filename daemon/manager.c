@@ -37,6 +37,7 @@ Manager *manager_free(Manager *manager) {
                 entry_free(manager->entries[i]);
         free(manager->entries);
         policy_unref(manager->policy);
+        leftovers_free(manager->leftovers, manager->n_leftovers);
         messages_done(&manager->warnings);
         free(manager);
         return NULL;
@@ -219,6 +220,31 @@ static int job_remember(Job *job, const DeviceEntry *entry, uint64_t now_usec) {
         return 0;
 }
 
+static Leftover *manager_find_leftover(const Manager *manager, const char *name) {
+        for (size_t i = 0; i < manager->n_leftovers; i++)
+                if (streq(manager->leftovers[i].name, name))
+                        return manager->leftovers + i;
+        return NULL;
+}
+
+/* A device has gone, or its name: what its database entry says is not about the next one of that name. */
+void manager_add_leftover(Manager *manager, const char *name, uint64_t stamp) {
+        Leftover *known = manager_find_leftover(manager, name), *larger;
+
+        if (known)
+                known->stamp = stamp;
+        if (known || stamp == 0)
+                return;
+
+        larger = reallocarray(manager->leftovers, manager->n_leftovers + 1, sizeof(Leftover));
+        if (!larger)
+                return;
+        manager->leftovers = larger;
+        larger[manager->n_leftovers] = (Leftover) { .name = strdup(name), .stamp = stamp };
+        if (larger[manager->n_leftovers].name)
+                manager->n_leftovers++;
+}
+
 static DeviceEntry *manager_find_due(const Manager *manager, uint64_t now_usec, size_t *ret_position) {
         for (size_t i = 0; i < manager->n_entries; i++) {
                 size_t position = (manager->cursor + i) % manager->n_entries;
@@ -234,6 +260,7 @@ static DeviceEntry *manager_find_due(const Manager *manager, uint64_t now_usec, 
 
 static Job *manager_new_job(Manager *manager, uint64_t now_usec) {
         _cleanup_(job_freep) Job *job = NULL;
+        const Leftover *leftover;
         DeviceEntry *entry;
         size_t position;
 
@@ -252,6 +279,8 @@ static Job *manager_new_job(Manager *manager, uint64_t now_usec) {
                 return NULL;
 
         job->announced_instance = entry->announced_instance;
+        leftover = manager_find_leftover(manager, entry->name);
+        job->leftover = leftover ? leftover->stamp : 0;
         manager->cursor = position + 1;
         entry->dirty = false;
         return TAKE_PTR(job);
@@ -273,7 +302,7 @@ Job *manager_next_job(Manager *manager, uint64_t now_usec) {
         return job;
 }
 
-void manager_list_done(Manager *manager, const Job *job, Now now) {
+void manager_list_done(Manager *manager, Job *job, Now now) {
         DeviceEntry *entry;
         int r = job->error;
 
@@ -305,6 +334,10 @@ void manager_list_done(Manager *manager, const Job *job, Now now) {
                             "%zu RDMA devices bear names that no path can hold, such as '..' or 'a/b'; they are left alone",
                             job->n_invalid);
         manager->n_invalid_told = job->n_invalid;
+        leftovers_free(manager->leftovers, manager->n_leftovers);
+        manager->n_leftovers = job->n_leftovers;
+        job->n_leftovers = 0;
+        manager->leftovers = TAKE_PTR(job->leftovers);
         manager->listed = true;
 
         /* Jittered by a fifth both ways, so that a fleet does not act in step. xorshift64. */

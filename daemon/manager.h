@@ -48,6 +48,9 @@ typedef struct Manager {
         size_t cursor; /* where the search for the next dirty entry begins */
         int inotify_fd;
 
+        Leftover *leftovers; /* as of the last listing, and what has gone since */
+        size_t n_leftovers;
+
         bool list_wanted;
         Trigger list_trigger;
         uint64_t list_not_before_usec;

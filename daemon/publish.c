@@ -3,7 +3,6 @@
 /* Tells of the running daemon: STATUS= and READY= to systemd, the state file to rocectl. */
 
 #include <systemd/sd-daemon.h>
-#include <systemd/sd-id128.h>
 
 #include "config.h"
 #include "log.h"
@@ -59,13 +58,9 @@ static json_object *json_state(const Service *service, Now now) {
         const Manager *manager = service->manager;
         json_object *state = json_object_new_object(), *devices = json_object_new_array();
         json_object *warnings = json_object_new_array();
-        char boot_id[SD_ID128_STRING_MAX];
-        sd_id128_t id;
 
         json_object_object_add(state, "schema", json_object_new_int(JSON_SCHEMA));
         json_object_object_add(state, "version", json_object_new_string(VERSION));
-        json_object_object_add(state, "boot_id", sd_id128_get_boot(&id) < 0 ? NULL :
-                                       json_object_new_string(sd_id128_to_string(id, boot_id)));
         json_object_object_add(state, "since", json_time(service->since_usec));
         json_object_object_add(state, "last_pass", json_time(manager->last_pass_usec));
         json_object_object_add(state, "policy_file", json_string(service->policy_file));

@@ -371,6 +371,8 @@ int reconcile_device(const ReconcileRequest *request, DeviceReport **ret) {
         if (error == -ENOMEM)
                 return error;
 
+        if (device)
+                device_discount_leftover(device, request->leftover);
         if (device && device->instance == request->announced_instance)
                 device->settled = true;
 
@@ -386,6 +388,8 @@ int reconcile_device(const ReconcileRequest *request, DeviceReport **ret) {
                         atomic_store(&request->progress->device, report->device);
                 if (report->device)
                         reconcile_ports(request, &directory, report);
+                else
+                        report->leftover = leftover_stamp_acquire(request->name);
                 directory_tidy(request, &directory, report);
                 progress_set(request, STEP_ACQUIRE, 0, -1);
                 report->changed_hands = report->device && name_changed_hands(report->device);

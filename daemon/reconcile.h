@@ -36,6 +36,7 @@ typedef struct ReconcileRequest {
         Policy *policy; /* NULL: no policy, nothing is managed */
         ReconcileFlags flags;
         uint64_t instance; /* that "memory" is about */
+        uint64_t leftover;           /* stamp of a database entry that is not the device's; 0: none */
         uint64_t announced_instance; /* udev has given it its name, whatever its database says; 0: none */
         const PortMemory *memory;
         size_t n_memory;
@@ -58,6 +59,7 @@ typedef struct DeviceReport {
         Device *device; /* NULL: there is no such device, "ports" is empty then */
         PortReport *ports;
         size_t n_ports;
+        uint64_t leftover; /* without a device: stamp of the database entry that bears its name still, 0: none */
         bool directory; /* there is one in configfs now */
         bool changed_hands; /* the name passed to another device meanwhile: judge again */
         int watch_error;    /* 0, or why a watch could not be set */

@@ -15,6 +15,10 @@
 
 #define CLASS_PATH "/sys/class/infiniband"
 
+/* udevd's database has a file for each device, named by subsystem and name where it has no node or index. */
+#define DATABASE_PATH "/run/udev/data"
+#define DATABASE_PREFIX "+infiniband:"
+
 /* RDMA_NODE_RNIC in include/rdma/ib_verbs.h: an iWARP device, whose link layer says Ethernet too. */
 #define NODE_TYPE_RNIC 4
 
@@ -248,6 +252,69 @@ int device_instance_acquire(const char *name, uint64_t *ret_instance) {
 
         *ret_instance = st.st_ino;
         return 0;
+}
+
+uint64_t leftover_stamp_acquire(const char *name) {
+        char path[sizeof(DATABASE_PATH) + DEVICE_NAME_LENGTH_MAX + sizeof(DATABASE_PREFIX) + 1];
+        struct stat st;
+
+        if (!device_name_is_valid(name))
+                return 0;
+        snprintf(path, sizeof(path), DATABASE_PATH "/" DATABASE_PREFIX "%s", name);
+        if (stat(path, &st) < 0)
+                return 0;
+        return ((uint64_t) st.st_ino << 32 ^ (uint64_t) st.st_mtim.tv_sec * NSEC_PER_SEC ^ (uint64_t) st.st_mtim.tv_nsec) | 1;
+}
+
+Leftover *leftovers_free(Leftover *leftovers, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                free(leftovers[i].name);
+        free(leftovers);
+        return NULL;
+}
+
+/* The stamp is taken before the look for the device: one that is born in between is not mistaken. */
+static int leftovers_add(Leftover **leftovers, size_t *n, const char *name) {
+        uint64_t stamp = leftover_stamp_acquire(name), instance;
+        Leftover *larger;
+
+        if (stamp == 0 || device_instance_acquire(name, &instance) != -ENODEV)
+                return 0;
+
+        larger = reallocarray(*leftovers, *n + 1, sizeof(Leftover));
+        if (!larger)
+                return -ENOMEM;
+        *leftovers = larger;
+        larger[*n] = (Leftover) { .name = strdup(name), .stamp = stamp };
+        if (!larger[*n].name)
+                return -ENOMEM;
+        (*n)++;
+        return 0;
+}
+
+int leftovers_acquire(Leftover **ret, size_t *ret_n) {
+        _cleanup_(closedirp) DIR *directory = opendir(DATABASE_PATH);
+        Leftover *leftovers = NULL;
+        struct dirent *entry;
+        size_t n = 0;
+        int r = 0;
+
+        while (directory && r >= 0 && (entry = readdir(directory)))
+                if (startswith(entry->d_name, DATABASE_PREFIX))
+                        r = leftovers_add(&leftovers, &n, entry->d_name + strlen(DATABASE_PREFIX));
+        if (r < 0) {
+                leftovers_free(leftovers, n);
+                return r;
+        }
+
+        *ret = leftovers;
+        *ret_n = n;
+        return 0;
+}
+
+void device_discount_leftover(Device *device, uint64_t stamp) {
+        if (stamp != 0 && udevd_is_running() && leftover_stamp_acquire(device->name) == stamp)
+                device->settled = device->has_database = false;
 }
 
 static int device_fill(struct udev *udev, struct udev_device *from, AcquireFlags flags, Device *device) {

@@ -84,8 +84,26 @@ typedef enum AcquireFlags {
         ACQUIRE_NETDEV_SETTLED = 1 << 1, /* Port.netdev_settled */
 } AcquireFlags;
 
+/* rdma-core renames devices within udev's "add", and udevd leaves the database entry of the name at birth behind (seen with systemd 252
+ * and 257). The next device that is born with that name must not be taken for one that udev has finished with: an entry is told from the
+ * leftover by its inode and time, which change when udevd writes it anew. */
+typedef struct Leftover {
+        char *name;
+        uint64_t stamp;
+} Leftover;
+
+/* Database entries of names that no device bears, to be freed with leftovers_free(). */
+int leftovers_acquire(Leftover **ret, size_t *ret_n);
+Leftover *leftovers_free(Leftover *leftovers, size_t n);
+
+/* The stamp of the entry for that name; 0: there is none. */
+uint64_t leftover_stamp_acquire(const char *name);
+
 /* Reads one device. -ENODEV: there is no such device (any more). -EINVAL: the name is not valid. */
 int device_acquire(const char *name, AcquireFlags flags, Device **ret);
+
+/* Takes back what the device was given for settled on the word of an entry with this stamp. 0: there is no such entry. */
+void device_discount_leftover(Device *device, uint64_t stamp);
 
 /* The names of all RDMA devices, sorted; NULL-terminated, to be freed with names_free(). No RDMA at all is an empty list.
  * Names that are not valid are left out and counted in *ret_invalid. */
