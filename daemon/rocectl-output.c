@@ -21,12 +21,12 @@ struct Table {
 static bool output_colour, output_utf8;
 static pid_t pager_pid;
 
-void *need(void *pointer) {
+void *need(const void *pointer) {
         if (!pointer) {
                 fprintf(stderr, "%s: out of memory\n", program_invocation_short_name);
                 exit(CODE_FAILED);
         }
-        return pointer;
+        return (void *) pointer;
 }
 
 char *need_text(const char *format, ...) {

@@ -77,7 +77,10 @@ json_object *gid_entry(unsigned index, const void *gid, const char *type, const 
         return entry;
 }
 
-static const char *gid_type(const char *text) {
+/* On an InfiniBand port the kernel says "IB/RoCE v1" too. */
+static const char *gid_type(const char *text, bool roce) {
+        if (!roce)
+                return NULL;
         if (text && streq(text, "IB/RoCE v1"))
                 return "v1";
         if (text && streq(text, "RoCE v2"))
@@ -112,7 +115,7 @@ static size_t slots_acquire(const char *device, unsigned port, unsigned **ret) {
         return n;
 }
 
-json_object *sysfs_gids(const char *device, unsigned port) {
+json_object *sysfs_gids(const char *device, unsigned port, bool roce) {
         static const struct in6_addr none;
         json_object *gids = NEED(json_object_new_array());
         _cleanup_free_ unsigned *slots = NULL;
@@ -127,7 +130,7 @@ json_object *sysfs_gids(const char *device, unsigned port) {
                         continue;
                 type = sysfs_line(device, "ports/%u/gid_attrs/types/%u", port, slots[i]);
                 netdev = sysfs_line(device, "ports/%u/gid_attrs/ndevs/%u", port, slots[i]);
-                json_object_array_add(gids, gid_entry(slots[i], &address, gid_type(type), netdev));
+                json_object_array_add(gids, gid_entry(slots[i], &address, gid_type(type, roce), netdev));
         }
         return gids;
 }

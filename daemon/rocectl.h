@@ -31,7 +31,7 @@ int verb_apply(const Options *options, char **arguments);
 int complain(int code, const char *format, ...) PRINTF(2, 3);
 
 /* Ends the program if memory ran out. Only for what shows results: nothing may be half done then. */
-void *need(void *pointer);
+void *need(const void *pointer);
 #define NEED(pointer) ((__typeof__(pointer)) need(pointer))
 
 /* Allocated text, as asprintf(3) makes it. */

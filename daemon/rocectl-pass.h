@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* One pass over all devices, without the daemon: what "plan" and "apply" found or did, and how they tell it. */
+
+#include <json-c/json.h>
+
+#include "reconcile.h"
+#include "rocectl-policy.h"
+
+typedef struct Pass {
+        DeviceReport **reports; /* sorted by name */
+        size_t n_reports;
+        size_t n_invalid; /* devices whose names no path can hold */
+} Pass;
+
+void pass_done(Pass *pass);
+
+/* Takes the report over, in place of one of that name. 0 or -ENOMEM. */
+int pass_put(Pass *pass, DeviceReport *report);
+
+/* Leaves out the devices that are not among the names. */
+void pass_keep(Pass *pass, char **names);
+
+/* Adds the rules that match nothing here to the judge's warnings. 0 or -ENOMEM. */
+int pass_lint(const Pass *pass, Judge *judge);
+
+/* 1: all compliant, 0: not, -1: not known. */
+int pass_compliance(const Pass *pass);
+
+/* Prints what was changed, or would be, and what is not as the policy wants. Gives an exit code. */
+int pass_show(const Options *options, const Pass *pass, const Judge *judge, bool applied);

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The operator's tool: options and verbs. What a verb does stands in a file of its own. */
+
+#include "rocectl.h"
+
+#include <getopt.h>
+#include <locale.h>
+
+#include "config.h"
+#include "text.h"
+
+typedef struct Verb {
+        const char *name;
+        const char *arguments;
+        bool takes_arguments;
+        const char *summary;
+        const char *help; /* what more there is to know */
+        int (*run)(const Options *options, char **arguments);
+} Verb;
+
+static const Verb verbs[] = {
+        { "status", "[DEVICE…]", true, "Show each port: what the policy wants, what is, and why",
+          "With one DEVICE all that is known of it is shown. Any user may ask; nothing is changed.\n"
+          "MODE and TOS show what was found, and after the arrow what is wanted if that differs.\n"
+          "With --policy, or where roced does not run, ports are judged by the policy on disk.\n",
+          verb_status },
+        { "check", "[FILE…]", true, "Test policies, with no daemon and no privileges",
+          "Without FILE the installed policy is tested with its drop-ins; '-' is standard input.\n"
+          "Errors and warnings go to stderr, with --quiet only errors.\n",
+          verb_check },
+        { "plan", "", false, "Show what a pass would change, and change nothing",
+          "Judges by the policy on disk, also while roced runs with another. As root it may make\n"
+          "a directory in configfs for a moment, to be able to look.\n",
+          verb_plan },
+        { "apply", "", false, "Do one pass without the daemon",
+          "For an initramfs, a container, a host without systemd. Refuses while roced runs.\n",
+          verb_apply },
+};
+
+enum { OPTION_POLICY = 256, OPTION_NO_PAGER, OPTION_NO_LEGEND, OPTION_VERSION };
+
+static const struct option long_options[] = {
+        { "policy", required_argument, NULL, OPTION_POLICY },
+        { "json", no_argument, NULL, 'j' },
+        { "quiet", no_argument, NULL, 'q' },
+        { "no-pager", no_argument, NULL, OPTION_NO_PAGER },
+        { "no-legend", no_argument, NULL, OPTION_NO_LEGEND },
+        { "version", no_argument, NULL, OPTION_VERSION },
+        { "help", no_argument, NULL, 'h' },
+        {},
+};
+
+static const char options_help[] =
+        "      --policy FILE  use this policy only, no drop-ins\n"
+        "  -j, --json         write JSON\n"
+        "  -q, --quiet        write errors only; the exit code tells the rest\n"
+        "      --no-pager     do not start a pager\n"
+        "      --no-legend    leave out table heads and the notes below\n"
+        "      --version      print the version\n"
+        "  -h, --help         print this help, or that of a verb\n";
+
+static const char codes_help[] = "Exit code: 0 done and compliant, 1 it could not be done, 2 wrong usage or invalid policy,\n"
+                                 "3 done and not compliant.\n";
+
+static void print_help(FILE *f) {
+        fprintf(f,
+                "Usage: %s VERB [OPTION…] [ARGUMENT…]\n\n"
+                "Looks at and tests the RoCE mode and TOS defaults of RDMA_CM that roced keeps.\n\n",
+                program_invocation_short_name);
+        for (size_t i = 0; i < ELEMENTSOF(verbs); i++)
+                fprintf(f, "  %-6s %-11s%s  %s\n", verbs[i].name, verbs[i].arguments, strchr(verbs[i].arguments, '[') ? "  " : "",
+                        verbs[i].summary);
+        fprintf(f, "\n%s\n%s\nSee rocectl(1).\n", options_help, codes_help);
+}
+
+static void print_verb_help(const Verb *verb) {
+        printf("Usage: %s %s%s%s [OPTION…]\n\n%s.\n\n%s\n%s\n%s\nSee rocectl(1).\n", program_invocation_short_name, verb->name,
+               verb->arguments[0] ? " " : "", verb->arguments, verb->summary, verb->help, options_help, codes_help);
+}
+
+/* "dashes" go before the word in what is said. */
+static int complain_of_word(const char *what, const char *dashes, const char *word, const char *const *words, size_t n_words) {
+        const char *nearest = text_nearest(word, words, n_words);
+
+        if (nearest)
+                return complain(CODE_USAGE, "unknown %s '%s%s'; did you mean '%s%s'?", what, dashes, word, dashes, nearest);
+        return complain(CODE_USAGE, "unknown %s '%s%s'; \"%s --help\" shows all there are", what, dashes, word,
+                        program_invocation_short_name);
+}
+
+/* getopt_long(3) takes abbreviations, which would bind us for ever to the names of options to come. */
+static int check_long_options(char **argv) {
+        const char *names[ELEMENTSOF(long_options)];
+        size_t n_names = 0;
+
+        for (const struct option *option = long_options; option->name; option++)
+                names[n_names++] = option->name;
+
+        for (char **argument = argv + 1; *argument && !streq(*argument, "--"); argument++) {
+                const struct option *option = long_options;
+                _cleanup_free_ char *name = NULL;
+
+                if (!startswith(*argument, "--"))
+                        continue;
+                name = NEED(strndup(*argument + 2, strcspn(*argument + 2, "=")));
+                while (option->name && !streq(option->name, name))
+                        option++;
+                if (!option->name)
+                        return complain_of_word("option", "--", name, names, n_names);
+                if (option->has_arg == required_argument && !strchr(*argument, '=') && argument[1])
+                        argument++;
+        }
+        return CODE_DONE;
+}
+
+/* Gives an exit code, or -1 to go on. The words that are no options are left at argv[optind]. */
+static int parse_options(int argc, char **argv, Options *options, bool *ret_help) {
+        int option;
+
+        if (check_long_options(argv) != CODE_DONE)
+                return CODE_USAGE;
+
+        while ((option = getopt_long(argc, argv, "hjq", long_options, NULL)) >= 0)
+                switch (option) {
+                case OPTION_POLICY:
+                        options->policy_file = optarg;
+                        break;
+                case 'j':
+                        options->json = true;
+                        break;
+                case 'q':
+                        options->quiet = true;
+                        break;
+                case OPTION_NO_PAGER:
+                        options->no_pager = true;
+                        break;
+                case OPTION_NO_LEGEND:
+                        options->no_legend = true;
+                        break;
+                case OPTION_VERSION:
+                        printf("rocectl %s\n", VERSION);
+                        return CODE_DONE;
+                case 'h':
+                        *ret_help = true;
+                        break;
+                default:
+                        return CODE_USAGE; /* getopt has said why */
+                }
+        return -1;
+}
+
+static const Verb *verb_find(const char *name) {
+        for (size_t i = 0; i < ELEMENTSOF(verbs); i++)
+                if (streq(verbs[i].name, name))
+                        return verbs + i;
+        return NULL;
+}
+
+static int run(int argc, char **argv) {
+        const char *names[ELEMENTSOF(verbs)];
+        Options options = {};
+        const Verb *verb;
+        bool help = false;
+        int code;
+
+        code = parse_options(argc, argv, &options, &help);
+        if (code >= 0)
+                return code;
+        if (optind == argc) {
+                print_help(help ? stdout : stderr);
+                return help ? CODE_DONE : CODE_USAGE;
+        }
+
+        verb = verb_find(argv[optind]);
+        if (!verb) {
+                for (size_t i = 0; i < ELEMENTSOF(verbs); i++)
+                        names[i] = verbs[i].name;
+                return complain_of_word("verb", "", argv[optind], names, ELEMENTSOF(verbs));
+        }
+        if (help) {
+                print_verb_help(verb);
+                return CODE_DONE;
+        }
+        if (!verb->takes_arguments && optind + 1 < argc)
+                return complain(CODE_USAGE, "%s takes no argument, '%s' is too much", verb->name, argv[optind + 1]);
+        return verb->run(&options, argv + optind + 1);
+}
+
+int main(int argc, char **argv) {
+        (void) setlocale(LC_CTYPE, "");
+        return run(argc, argv);
+}
