@@ -221,7 +221,7 @@ class World:
 
     # The journal
 
-    def journal_sync(self):
+    def journal_sync(self, timeout=10):
         """Until all that was logged so far has been heard: a mark of our own goes the same way, and is last."""
         if not os.path.exists(JOURNAL):
             return
@@ -229,7 +229,7 @@ class World:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
             s.sendto(f"MESSAGE=mark\nPRIORITY=7\nSYSLOG_IDENTIFIER={MARKER}\nMARK={mark}\n".encode(), JOURNAL)
         with self.news:
-            check(self.news.wait_for(lambda: mark in self.marks, 10 * self.factor), "the journal is not heard")
+            check(self.news.wait_for(lambda: mark in self.marks, timeout * self.factor), "the journal is not heard")
 
     def hear(self, record):
         """From the thread that listens."""

@@ -36,47 +36,67 @@ class VmWorld(World):
         self.listen()
 
     def reset(self):
-        for verb in ("stop", "disable", "reset-failed"):
-            subprocess.run(["systemctl", verb, UNIT], capture_output=True)
+        """Whatever the scenario before has left. Each program started here takes its time, so only those that are needed."""
+        state = dict(line.split("=", 1) for line in shell("systemctl", "show", "-p", "ActiveState,UnitFileState",
+                                                          UNIT).stdout.splitlines())
+        if state["UnitFileState"] == "enabled":
+            shell("systemctl", "disable", UNIT)
+        if state["ActiveState"] not in ("inactive", "failed"):
+            shell("systemctl", "stop", UNIT)
         self.configfs(mounted=True)
         self.rdma_cm(loaded=True)
-        for name in os.listdir(CLASS) if os.path.isdir(CLASS) else []:
+        devices = os.listdir(CLASS) if os.path.isdir(CLASS) else []
+        for name in devices:
             self.remove(name)
-        for link in json.loads(shell("ip", "-json", "link", "show", "type", "dummy").stdout or "[]"):
-            shell("ip", "link", "del", link["ifname"]) if link else None
+        for name in os.listdir("/sys/devices/virtual/net"):
+            if name != "lo":
+                shell("ip", "link", "del", name)
         for name in self.directories():
             self.foreign_rmdir(name)
         self.remove_policies()
-        shell("udevadm", "settle")
-        shell("systemctl", "daemon-reload")
+        if devices:
+            shell("udevadm", "settle")
 
     def close(self):
-        self.follower.terminate()
-        self.follower.wait()
+        VmWorld.current = None
         self.inotify.close()
 
     # What it hears
+
+    follower = None             # one for all scenarios
+    current = None              # the world that hears it
 
     def listen(self):
         os.makedirs("/run/roced", exist_ok=True)
         self.inotify = Inotify()
         self.inotify.watch("/run/roced", Inotify.MOVED_TO)
-        shell("journalctl", "--sync")
-        newest = shell("journalctl", "-n1", "-ojson", "--output-fields=MESSAGE").stdout
-        self.follower = subprocess.Popen(
-            ["journalctl", "--follow", "--no-tail", "-ojson", "--all", "--after-cursor", json.loads(newest)["__CURSOR"],
-             "_COMM=roced", "_TRANSPORT=journal", "+", "_COMM=rocectl", "_TRANSPORT=journal",
-             "+", f"SYSLOG_IDENTIFIER={MARKER}"], stdout=subprocess.PIPE, text=True, errors="backslashreplace")
-        threading.Thread(target=self.listen_journal, args=[self.follower], daemon=True).start()
+        if not VmWorld.follower:
+            VmWorld.follower = subprocess.Popen(
+                ["journalctl", "--follow", "-n0", "-ojson", "--all", "_COMM=roced", "_TRANSPORT=journal",
+                 "+", "_COMM=rocectl", "_TRANSPORT=journal", "+", f"SYSLOG_IDENTIFIER={MARKER}"],
+                stdout=subprocess.PIPE, text=True, errors="backslashreplace")
+            threading.Thread(target=self.listen_journal, daemon=True).start()
+        VmWorld.current = self
+        self.wait_until(self.journal_answers, "journalctl follows")
+        self.journal.clear()
 
-    def listen_journal(self, follower):
-        for line in follower.stdout:
+    def journal_answers(self):
+        try:
+            self.journal_sync(0.5)
+        except Failure:
+            return False
+        return True
+
+    @classmethod
+    def listen_journal(cls):
+        for line in cls.follower.stdout:
             record = {}
             for key, value in json.loads(line).items():
                 value = value[-1] if isinstance(value, list) and value and not isinstance(value[0], int) else value
                 record[key] = bytes(value).decode(errors="backslashreplace") if isinstance(value, list) else value
-            self.hear(record)
-            self.tell()
+            if cls.current:
+                cls.current.hear(record)
+                cls.current.tell()
 
     def heard(self):
         """What changed in /run/roced is asked for, not told: the wait looks again soon enough."""
@@ -99,8 +119,7 @@ class VmWorld(World):
             os.close(fd)
 
     def add_netdev(self, name):
-        shell("ip", "link", "add", name, "type", "dummy")
-        shell("ip", "link", "set", name, "up")
+        shell("ip", "link", "add", name, "up", "type", "dummy")
         return name
 
     def rename_netdev(self, old, new):
@@ -166,7 +185,8 @@ class VmWorld(World):
         if loaded:
             if os.path.exists(NO_RDMA_CM):
                 os.unlink(NO_RDMA_CM)
-            shell("modprobe", "rdma_cm")
+            if not os.path.isdir("/sys/module/rdma_cm"):
+                shell("modprobe", "rdma_cm")
             return
         os.makedirs(os.path.dirname(NO_RDMA_CM), exist_ok=True)
         with open(NO_RDMA_CM, "w") as f:
@@ -191,7 +211,6 @@ class VmWorld(World):
     # The unit
 
     def start(self, wait_ready=True):
-        subprocess.run(["systemctl", "reset-failed", UNIT], capture_output=True)
         if not wait_ready:
             shell("systemctl", "start", "--no-block", UNIT)
             return
