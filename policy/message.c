@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Messages: what is wrong, where, and the line with a caret below it. Knows nothing of the policy's language. */
+/* Messages: what is wrong, where, and the line with a caret below it. Knows nothing of the policy's
+ * language. */
 
 #include <limits.h>
 
@@ -18,7 +19,7 @@ void messages_done(Messages *messages) {
                 free(messages->items[i].excerpt);
         }
         free(messages->items);
-        *messages = (Messages){};
+        *messages = (Messages) {};
 }
 
 size_t messages_count(const Messages *messages, Severity severity) {
@@ -65,8 +66,8 @@ char *message_format(const Message *message) {
         else if (message->line == 0)
                 r = asprintf(&formatted, "%s: %s: %s\n%s", path, severity, message->text, excerpt);
         else
-                r = asprintf(&formatted, "%s:%u:%u: %s: %s\n%s", path, message->line, message->column, severity,
-                             message->text, excerpt);
+                r = asprintf(&formatted, "%s:%u:%u: %s: %s\n%s", path, message->line, message->column,
+                             severity, message->text, excerpt);
 
         return r < 0 ? NULL : formatted;
 }
@@ -124,8 +125,8 @@ static char *text_format(const char *format, va_list arguments) {
         return text_make_visible(raw);
 }
 
-int messages_add(Messages *messages, Severity severity, const char *path, unsigned file, unsigned line, unsigned column,
-                 const char *format, ...) {
+int messages_add(Messages *messages, Severity severity, const char *path, unsigned file, unsigned line,
+                 unsigned column, const char *format, ...) {
         Message message = {
                 .severity = severity,
                 .path = strdup(path),
@@ -162,7 +163,8 @@ size_t source_locate(Source *source, unsigned line, unsigned column) {
                 at_column = 1;
         }
 
-        while (at_line == line && at_column < column && offset < source->size && source->bytes[offset] != '\n') {
+        while (at_line == line && at_column < column && offset < source->size &&
+               source->bytes[offset] != '\n') {
                 offset += utf8_decode(source->bytes + offset, source->size - offset, &character);
                 at_column++;
         }
@@ -175,7 +177,8 @@ size_t source_locate(Source *source, unsigned line, unsigned column) {
 
 static bool source_line_ends(const Source *source, size_t offset) {
         return offset >= source->size || source->bytes[offset] == '\n' ||
-                (source->bytes[offset] == '\r' && (offset + 1 == source->size || source->bytes[offset + 1] == '\n'));
+               (source->bytes[offset] == '\r' &&
+                (offset + 1 == source->size || source->bytes[offset + 1] == '\n'));
 }
 
 /* Steps back over one character of valid UTF-8. */
@@ -204,7 +207,8 @@ static void excerpt_print(FILE *f, Source *source, Place place) {
                 pad++;
         }
 
-        for (size_t i = start; !source_line_ends(source, i); i += utf8_decode(source->bytes + i, source->size - i, &c)) {
+        for (size_t i = start; !source_line_ends(source, i);
+             i += utf8_decode(source->bytes + i, source->size - i, &c)) {
                 size_t width;
 
                 if (n_shown++ == EXCERPT_WIDTH) {
@@ -219,7 +223,8 @@ static void excerpt_print(FILE *f, Source *source, Place place) {
                         marked += width;
         }
 
-        fprintf(f, "\n%*s | %*s^", (int) MAX_OF((size_t) 5, (size_t) snprintf(NULL, 0, "%u", place.line)), "", (int) pad, "");
+        fprintf(f, "\n%*s | %*s^", (int) MAX_OF((size_t) 5, (size_t) snprintf(NULL, 0, "%u", place.line)),
+                "", (int) pad, "");
         for (size_t i = 1; i < marked; i++)
                 fputc('~', f);
         fputc('\n', f);
@@ -238,7 +243,8 @@ static char *source_excerpt(Source *source, Place place, const char *help) {
         if (source->size > 0)
                 excerpt_print(f, source, place);
         if (help)
-                fprintf(f, "%*s = %s\n", (int) MAX_OF((size_t) 5, (size_t) snprintf(NULL, 0, "%u", place.line)), "", help);
+                fprintf(f, "%*s = %s\n",
+                        (int) MAX_OF((size_t) 5, (size_t) snprintf(NULL, 0, "%u", place.line)), "", help);
 
         if (fclose(f) != 0) {
                 free(excerpt);
@@ -254,7 +260,7 @@ void source_complain(Source *source, Place place, const char *help, const char *
         if (source->error < 0 || ++source->n_errors > SOURCE_ERRORS_MAX)
                 return;
 
-        message = (Message) {
+        message = (Message){
                 .severity = SEVERITY_ERROR,
                 .path = strdup(source->text->path),
                 .line = place.line,
@@ -275,6 +281,7 @@ void source_complain(Source *source, Place place, const char *help, const char *
 
 void source_conclude(Source *source) {
         if (source->error == 0 && source->n_errors > SOURCE_ERRORS_MAX)
-                source->error = messages_add(source->messages, SEVERITY_ERROR, source->text->path, source->file, 0, 1,
-                                             "%u more errors are not shown", source->n_errors - SOURCE_ERRORS_MAX);
+                source->error = messages_add(source->messages, SEVERITY_ERROR, source->text->path,
+                                             source->file, 0, 1, "%u more errors are not shown",
+                                             source->n_errors - SOURCE_ERRORS_MAX);
 }

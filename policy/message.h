@@ -8,7 +8,8 @@
 
 #include "policy-load.h"
 
-/* A place in a file: line and column from 1, and how many characters from there on are meant (0 counts as 1). */
+/* A place in a file: line and column from 1, and how many characters from there on are meant (0 counts as
+ * 1). */
 typedef struct Place {
         unsigned line, column, length;
 } Place;
@@ -34,8 +35,8 @@ typedef struct Source {
 #define SOURCE_ERRORS_MAX 1000U
 
 /* Adds a message about no place in a file, or (from "line", "column") without excerpt. 0 or -ENOMEM. */
-int messages_add(Messages *messages, Severity severity, const char *path, unsigned file, unsigned line, unsigned column,
-                 const char *format, ...) PRINTF(7, 8);
+int messages_add(Messages *messages, Severity severity, const char *path, unsigned file, unsigned line,
+                 unsigned column, const char *format, ...) PRINTF(7, 8);
 
 /* Appends all of "more" and empties it. 0 or -ENOMEM. */
 int messages_move(Messages *messages, Messages *more);

@@ -24,17 +24,20 @@ struct Node {
         bool cut;    /* the file breaks off within this list or map: what is missing is not missed */
         Place place; /* of a list or map, its first character */
         unsigned size;
-        char *text;              /* of a scalar, "size" bytes, NUL-terminated, no NUL inside */
-        Node *children, *next;   /* of a map: key, value, key, value … */
+        char *text;            /* of a scalar, "size" bytes, NUL-terminated, no NUL inside */
+        Node *children, *next; /* of a map: key, value, key, value … */
 };
 
-/* The tree of a file, with errors of YAML said. *ret is NULL if there is nothing in it. 0, or -ENOMEM. The nodes live in *arena,
- * which may be replaced. */
+/* The tree of a file, with errors of YAML said. *ret is NULL if there is nothing in it. 0, or -ENOMEM. The
+ * nodes live in *arena, which may be replaced. */
 int nodes_parse(Source *source, Arena **arena, Node **ret);
 
-/* Takes the byte order mark off and gives how many bytes of source->bytes may be parsed: up to the first character that must not be
- * in the file. If there is one it is described in *ret_what (else NULL), with its place. */
+/* Takes the byte order mark off and gives how many bytes of source->bytes may be parsed: up to the first
+ * character that must not be in the file. If there is one it is described in *ret_what (else NULL), with its
+ * place. */
 size_t source_check_encoding(Source *source, const char **ret_what, Place *ret_place);
+
+extern const char second_document_text[];
 
 /* What libyaml says, and where. */
 typedef struct SyntaxError {

@@ -9,7 +9,8 @@ enum { TOP_VERSION, TOP_ENFORCEMENT, TOP_RULES, _TOP_MAX };
 enum { RULE_NAME, RULE_MATCH, RULE_MODE, RULE_TOS, RULE_DSCP, RULE_ECN, RULE_ENFORCEMENT, _RULE_MAX };
 
 static const char *const top_keys[_TOP_MAX] = { "version", "enforcement", "rules" };
-static const char *const rule_keys[_RULE_MAX] = { "name", "match", "mode", "tos", "dscp", "ecn", "enforcement" };
+static const char *const rule_keys[_RULE_MAX] = { "name", "match", "mode",       "tos",
+                                                  "dscp", "ecn",   "enforcement" };
 static const char *const modes[] = { "v1", "v2" };
 static const char *const enforcements[] = { "enforce", "report" };
 
@@ -27,7 +28,8 @@ const char *key_home(const char *key) {
 }
 
 static Enforcement compile_enforcement(Compiler *compiler, const Node *node, Enforcement otherwise) {
-        int i = compile_word(compiler->source, node, "enforcement", "enforce or report", enforcements, ELEMENTSOF(enforcements));
+        int i = compile_word(compiler->source, node, "enforcement", "enforce or report", enforcements,
+                             ELEMENTSOF(enforcements));
 
         return i < 0 ? otherwise : i == 0 ? ENFORCEMENT_ENFORCE : ENFORCEMENT_REPORT;
 }
@@ -38,7 +40,8 @@ static void compile_name(Compiler *compiler, const Node *node, Rule *rule) {
         if (node->size == 0)
                 source_complain(compiler->source, node->place, NULL, "a name has at least one character");
         else if (text_has_control(node->text, node->size))
-                source_complain(compiler->source, node->place, NULL, "a name is one line without control characters");
+                source_complain(compiler->source, node->place, NULL,
+                                "a name is one line without control characters");
         else {
                 rule->name = arena_copy(compiler->arena, node->text, node->size);
                 if (!rule->name)
@@ -79,7 +82,8 @@ static int compile_dscp(Source *source, const Node *node) {
 }
 
 /* tos, or dscp with ecn. */
-static void compile_tos(Compiler *compiler, const Node *const keys[], const Node *const values[], Rule *rule) {
+static void compile_tos(Compiler *compiler, const Node *const keys[], const Node *const values[],
+                        Rule *rule) {
         Source *source = compiler->source;
         unsigned number, ecn = 0;
         int dscp = -1;
@@ -92,11 +96,14 @@ static void compile_tos(Compiler *compiler, const Node *const keys[], const Node
                         second = tos;
                         tos = keys[RULE_DSCP];
                 }
-                source_complain(source, second->place, "tos is dscp * 4 + ecn", "'%s' cannot stand beside '%s', which is in line %u",
-                                second->text, tos->text, tos->place.line);
+                source_complain(source, second->place, "tos is dscp * 4 + ecn",
+                                "'%s' cannot stand beside '%s', which is in line %u", second->text,
+                                tos->text, tos->place.line);
         } else if (keys[RULE_ECN] && !keys[RULE_DSCP])
-                source_complain(source, keys[RULE_ECN]->place, NULL, keys[RULE_TOS] ?
-                                "'ecn' goes with 'dscp'; with 'tos' its bits are part of that number" : "'ecn' goes with 'dscp' only");
+                source_complain(source, keys[RULE_ECN]->place, NULL,
+                                keys[RULE_TOS] ? "'ecn' goes with 'dscp'; with 'tos' its bits are part of "
+                                                 "that number"
+                                               : "'ecn' goes with 'dscp' only");
 
         if (keys[RULE_TOS] &&
             compile_number(source, values[RULE_TOS], "tos", "0 to 255 (hex with 0x)", true, 0, 255, &number))
@@ -148,7 +155,7 @@ static void compile_rule(Compiler *compiler, const Node *node, Rule *rule) {
         const Place *place = node->children ? &node->children->place : &node->place;
         Source *source = compiler->source;
 
-        *rule = (Rule) {
+        *rule = (Rule){
                 .file = compiler->policy->files[source->file],
                 .line = place->line,
                 .column = place->column,
@@ -164,13 +171,14 @@ static void compile_rule(Compiler *compiler, const Node *node, Rule *rule) {
         if (keys[RULE_MATCH])
                 compile_match(compiler, keys[RULE_MATCH], values[RULE_MATCH], rule);
         else if (!node->cut)
-                source_complain(source, (Place) { place->line, place->column, 0 }, "match: any is for every port",
-                                "this rule has no 'match'");
+                source_complain(source, (Place) { place->line, place->column, 0 },
+                                "match: any is for every port", "this rule has no 'match'");
         if (keys[RULE_MODE])
                 compile_mode(compiler, keys[RULE_MODE], values[RULE_MODE], rule);
         compile_tos(compiler, keys, values, rule);
         if (keys[RULE_ENFORCEMENT])
-                rule->enforcement = compile_enforcement(compiler, values[RULE_ENFORCEMENT], compiler->enforcement);
+                rule->enforcement = compile_enforcement(compiler, values[RULE_ENFORCEMENT],
+                                                        compiler->enforcement);
 }
 
 static Rule *compiler_add_rule(Compiler *compiler) {
@@ -198,7 +206,8 @@ static void compile_rules(Compiler *compiler, const Node *list) {
 
                 here.place.length = list->kind == NODE_SCALAR ? list->place.length : 0;
                 if (list->kind == NODE_MAP)
-                        source_complain(source, here.place, "each rule begins with '- '", "rules takes a list of rules, not a map");
+                        source_complain(source, here.place, "each rule begins with '- '",
+                                        "rules takes a list of rules, not a map");
                 else
                         complain_value(source, &here, "rules", "a list of rules, or [] for none", NULL);
                 return;
@@ -227,7 +236,8 @@ static void compile_version(Source *source, const Node *value) {
         unsigned version;
 
         if (compile_number(source, value, "version", "1", false, 0, UINT32_MAX, &version) && version != 1)
-                source_complain(source, value->place, NULL, "version %u is not known here; the one known version is 1", version);
+                source_complain(source, value->place, NULL,
+                                "version %u is not known here; the one known version is 1", version);
 }
 
 int compile_file(Compiler *compiler, const Node *root) {
@@ -241,12 +251,14 @@ int compile_file(Compiler *compiler, const Node *root) {
                 return source->error;
         if (root->kind != NODE_MAP) {
                 char found[TEXT_SHOWN_MAX];
-                const char *lookalike = root->kind == NODE_SCALAR ? text_find_lookalike(root->text, root->size, found) : NULL;
+                const char *lookalike = root->kind == NODE_SCALAR
+                                                        ? text_find_lookalike(root->text, root->size, found)
+                                                        : NULL;
 
                 source_complain(source, start, "the least policy is two lines: version: 1, rules: []",
                                 "a policy is a map with 'version' and 'rules', not a %s%s%s",
-                                root->kind == NODE_LIST ? "list" : "single text", lookalike ? "; there is in it " : "",
-                                lookalike ? lookalike : "");
+                                root->kind == NODE_LIST ? "list" : "single text",
+                                lookalike ? "; there is in it " : "", lookalike ? lookalike : "");
                 return source->error;
         }
 
@@ -256,7 +268,8 @@ int compile_file(Compiler *compiler, const Node *root) {
         else if (!root->cut)
                 source_complain(source, start, NULL, "'version: 1' is missing");
         if (keys[TOP_ENFORCEMENT])
-                compiler->enforcement = compile_enforcement(compiler, values[TOP_ENFORCEMENT], ENFORCEMENT_ENFORCE);
+                compiler->enforcement =
+                                compile_enforcement(compiler, values[TOP_ENFORCEMENT], ENFORCEMENT_ENFORCE);
         if (keys[TOP_RULES])
                 compile_rules(compiler, values[TOP_RULES]);
         else if (!root->cut)

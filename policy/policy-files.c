@@ -72,7 +72,9 @@ static int file_complain(Messages *messages, const char *path, unsigned file, in
 }
 
 static int file_complain_errno(Messages *messages, const char *path, unsigned file, int error) {
-        int r = messages ? messages_add(messages, SEVERITY_ERROR, path, file, 0, 0, "cannot be read: %s", strerror(-error)) : 0;
+        int r = messages ? messages_add(messages, SEVERITY_ERROR, path, file, 0, 0, "cannot be read: %s",
+                                        strerror(-error))
+                         : 0;
 
         return r < 0 ? r : error;
 }
@@ -185,7 +187,8 @@ static int bytes_read(int fd, char **ret_bytes, size_t *ret_size) {
 
                 n = read(fd, bytes + size, MIN_OF(allocated - 1 - size, POLICY_FILE_SIZE_MAX + 1 - size));
                 if (n < 0 && errno == EAGAIN) {
-                        if (poll(&(struct pollfd) { .fd = fd, .events = POLLIN }, 1, -1) < 0 && errno != EINTR)
+                        if (poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, -1) < 0 &&
+                            errno != EINTR)
                                 return -errno;
                         continue;
                 }
@@ -222,7 +225,8 @@ static int texts_add(PolicyTexts *texts, const char *path, int fd) {
                 return -ENOMEM;
 
         texts->items = items;
-        items[texts->n_items++] = (PolicyText) { .path = TAKE_PTR(copy), .bytes = TAKE_PTR(bytes), .size = size };
+        items[texts->n_items++] =
+                        (PolicyText) { .path = TAKE_PTR(copy), .bytes = TAKE_PTR(bytes), .size = size };
         return 0;
 }
 
@@ -233,10 +237,11 @@ static int file_lint(Messages *messages, const char *path, unsigned file, const 
         if (!messages)
                 return 0;
         if (st->st_uid != 0)
-                r = messages_add(messages, SEVERITY_WARNING, path, file, 0, 0, "belongs to user %u, not to root", st->st_uid);
+                r = messages_add(messages, SEVERITY_WARNING, path, file, 0, 0,
+                                 "belongs to user %u, not to root", st->st_uid);
         if (r == 0 && (st->st_mode & (S_IWGRP | S_IWOTH)))
-                r = messages_add(messages, SEVERITY_WARNING, path, file, 0, 0, "others than its owner may write to it (mode %04o)",
-                                 st->st_mode & 07777U);
+                r = messages_add(messages, SEVERITY_WARNING, path, file, 0, 0,
+                                 "others than its owner may write to it (mode %04o)", st->st_mode & 07777U);
         return r;
 }
 
@@ -245,7 +250,7 @@ static bool file_is_mask(const char *full, const struct stat *st) {
         ssize_t n = readlink(full, target, sizeof(target));
 
         return (S_ISCHR(st->st_mode) && st->st_rdev == makedev(1, 3)) ||
-                (n == (ssize_t) strlen("/dev/null") && memcmp(target, "/dev/null", (size_t) n) == 0);
+               (n == (ssize_t) strlen("/dev/null") && memcmp(target, "/dev/null", (size_t) n) == 0);
 }
 
 static int file_open(const char *full, struct stat *ret_stat) {
@@ -266,8 +271,8 @@ static int file_open(const char *full, struct stat *ret_stat) {
         return TAKE_FD(fd);
 }
 
-static int file_read(const char *path, const char *root, bool drop_in, unsigned file, PolicyTexts *texts, Outcome *ret,
-                     Messages *messages) {
+static int file_read(const char *path, const char *root, bool drop_in, unsigned file, PolicyTexts *texts,
+                     Outcome *ret, Messages *messages) {
         _cleanup_free_ char *full = NULL;
         _cleanup_close_ int fd = -EBADF;
         struct stat st = {};
@@ -287,7 +292,8 @@ static int file_read(const char *path, const char *root, bool drop_in, unsigned 
                 return file_complain(messages, path, file, -EBADMSG, "is not a regular file");
         if (fd == -ENOENT) {
                 if (lstat(full, &st) == 0)
-                        return file_complain(messages, path, file, -EBADMSG, "is a symbolic link to nothing");
+                        return file_complain(messages, path, file, -EBADMSG,
+                                             "is a symbolic link to nothing");
                 *ret = OUTCOME_GONE;
                 return 0;
         }
@@ -340,7 +346,8 @@ static int installed_read(const char *root, PolicyTexts *texts, Messages *messag
                 if (name_is_text(drop_ins.items[i].name))
                         r = file_read(path, root, true, file, texts, &outcome, messages);
                 else
-                        r = file_complain(messages, path, file, -EBADMSG, "the name of this file is not plain text");
+                        r = file_complain(messages, path, file, -EBADMSG,
+                                          "the name of this file is not plain text");
                 if (r == -ENOMEM)
                         return r;
                 if (r == 0 && outcome == OUTCOME_GONE)
@@ -363,7 +370,8 @@ static int texts_read(const char *file, const char *root, PolicyTexts *texts, Me
         }
         if (file) {
                 r = file_read(file, "", false, 0, texts, &outcome, messages);
-                return r == 0 && outcome == OUTCOME_GONE ? file_complain_errno(messages, file, 0, -ENOENT) : r;
+                return r == 0 && outcome == OUTCOME_GONE ? file_complain_errno(messages, file, 0, -ENOENT)
+                                                         : r;
         }
 
         for (unsigned i = 0;; i++) {
@@ -371,7 +379,8 @@ static int texts_read(const char *file, const char *root, PolicyTexts *texts, Me
 
                 r = installed_read(root ?: "", texts, messages ? &attempt : NULL);
                 if (r == -EAGAIN && i + 1 == LIST_TRIES_MAX)
-                        r = file_complain(messages ? &attempt : NULL, POLICY_FILE, 0, -EBUSY, "files around it keep changing");
+                        r = file_complain(messages ? &attempt : NULL, POLICY_FILE, 0, -EBUSY,
+                                          "files around it keep changing");
                 if (r != -EAGAIN) {
                         if (messages)
                                 r = messages_move(messages, &attempt) ?: r;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A rule that names its devices in full by some key (its anchor) is worth trying for those devices only. Rules are sorted by a hash
- * of anchor and value; a port's own values give the few lists to merge. Only a filter: rule_match() has the last word, so that
- * colliding hashes do no harm. */
+/* A rule that names its devices in full by some key (its anchor) is worth trying for those devices only.
+ * Rules are sorted by a hash of anchor and value; a port's own values give the few lists to merge. Only a
+ * filter: rule_match() has the last word, so that colliding hashes do no harm. */
 
 #include <ctype.h>
 
@@ -107,7 +107,8 @@ static void index_fill(PolicyIndex *index, const Policy *policy, Entry *entries)
                 patterns = policy->rules[i].keys + key;
                 for (size_t k = 0; k < patterns->n_items; k++)
                         if (!patterns->items[k].negated)
-                                entries[n++] = (Entry) { value_hash(key, patterns->items[k].text), (uint32_t) i };
+                                entries[n++] = (Entry) { value_hash(key, patterns->items[k].text),
+                                                        (uint32_t) i };
         }
 
         qsort(entries, n, sizeof(Entry), entry_compare);
@@ -185,7 +186,9 @@ void policy_walk_begin(PolicyWalk *walk, const Policy *policy, const Device *dev
 
         walk_add(walk, index->others, index->n_others);
         for (size_t i = 0; i < INDEX_KEYS_MAX; i++) {
-                const char *value = index->keys & 1U << anchors[i] ? match_key_find_value(anchors[i], device, port) : NULL;
+                const char *value = index->keys & 1U << anchors[i]
+                                                    ? match_key_find_value(anchors[i], device, port)
+                                                    : NULL;
                 size_t first, n = 0;
                 uint64_t hash;
 

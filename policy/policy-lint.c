@@ -54,12 +54,14 @@ static int lint_unreachable(const Policy *policy, Messages *messages) {
         rule = policy->rules + i + 1;
         n_more = policy->n_rules - i - 2;
         if (n_more == 0)
-                return messages_add(messages, SEVERITY_WARNING, rule->file, policy_file_number(policy, rule), rule->line,
-                                    rule->column, "%s reaches no port: the rule at %s matches every one",
+                return messages_add(messages, SEVERITY_WARNING, rule->file, policy_file_number(policy, rule),
+                                    rule->line, rule->column,
+                                    "%s reaches no port: the rule at %s matches every one",
                                     rule_describe(rule, name), policy->rules[i].source);
-        return messages_add(messages, SEVERITY_WARNING, rule->file, policy_file_number(policy, rule), rule->line, rule->column,
-                            "%s and the %zu after it reach no port: the rule at %s matches every one", rule_describe(rule, name),
-                            n_more, policy->rules[i].source);
+        return messages_add(messages, SEVERITY_WARNING, rule->file, policy_file_number(policy, rule),
+                            rule->line, rule->column,
+                            "%s and the %zu after it reach no port: the rule at %s matches every one",
+                            rule_describe(rule, name), n_more, policy->rules[i].source);
 }
 
 static int lint_tos(const Policy *policy, const Rule *rule, Messages *messages) {
@@ -71,11 +73,13 @@ static int lint_tos(const Policy *policy, const Rule *rule, Messages *messages) 
         if (!rule->dscp && (tos & 3) != 0)
                 r = messages_add(messages, SEVERITY_WARNING, rule->file, policy_file_number(policy, rule),
                                  rule->wanted_line[ATTRIBUTE_TOS], rule->wanted_column[ATTRIBUTE_TOS],
-                                 "tos %d sets ECN bits; if they are meant, 'dscp: %d' and 'ecn: %d' say so", tos, tos >> 2, tos & 3);
+                                 "tos %d sets ECN bits; if they are meant, 'dscp: %d' and 'ecn: %d' say so",
+                                 tos, tos >> 2, tos & 3);
         if (r == 0 && rule->wanted[ATTRIBUTE_MODE] == ROCE_V1)
                 r = messages_add(messages, SEVERITY_WARNING, rule->file, policy_file_number(policy, rule),
                                  rule->wanted_line[ATTRIBUTE_TOS], rule->wanted_column[ATTRIBUTE_TOS],
-                                 "RoCE v1 carries no DSCP; with 'mode: v1' the TOS picks the VLAN priority only");
+                                 "RoCE v1 carries no DSCP; with 'mode: v1' the TOS picks the VLAN priority "
+                                 "only");
         return r;
 }
 
@@ -97,7 +101,8 @@ static bool rule_is_present(const Rule *rule, const Device *const *devices, size
         return false;
 }
 
-int policy_lint_devices(const Policy *policy, const Device *const *devices, size_t n_devices, Messages *messages) {
+int policy_lint_devices(const Policy *policy, const Device *const *devices, size_t n_devices,
+                        Messages *messages) {
         for (size_t i = 0; i < policy->n_rules; i++) {
                 const Rule *rule = policy->rules + i;
                 char name[TEXT_SHOWN_MAX + 8];
@@ -106,8 +111,9 @@ int policy_lint_devices(const Policy *policy, const Device *const *devices, size
                 if (rule->any || rule_is_present(rule, devices, n_devices))
                         continue;
 
-                r = messages_add(messages, SEVERITY_WARNING, rule->file, policy_file_number(policy, rule), rule->line,
-                                 rule->column, "%s matches nothing that is present", rule_describe(rule, name));
+                r = messages_add(messages, SEVERITY_WARNING, rule->file, policy_file_number(policy, rule),
+                                 rule->line, rule->column, "%s matches nothing that is present",
+                                 rule_describe(rule, name));
                 if (r < 0)
                         return r;
         }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Nodes to patterns: what stands below "match". Knows which values a device, its ports and its network devices can have. */
+/* Nodes to patterns: what stands below "match". Knows which values a device, its ports and its network
+ * devices can have. */
 
 #include <ctype.h>
 
@@ -13,7 +14,7 @@
 typedef struct Glob {
         bool literal;
         size_t length_min; /* of what it can match */
-        bool foreign; /* holds a character outside brackets that is not one of "allowed" */
+        bool foreign;      /* holds a character outside brackets that is not one of "allowed" */
 } Glob;
 
 /* What follows a '[' up to its ']'; NULL: there is none. */
@@ -40,7 +41,8 @@ static const char *glob_bracket_end(const char *c) {
         return *c ? c : NULL;
 }
 
-/* Takes a pattern apart as fnmatch() will. Returns what is wrong with it, or NULL. "allowed" NULL: any character. */
+/* Takes a pattern apart as fnmatch() will. Returns what is wrong with it, or NULL. "allowed" NULL: any
+ * character. */
 static const char *glob_parse(const char *text, const char *allowed, Glob *ret) {
         Glob glob = { .literal = true };
 
@@ -95,14 +97,15 @@ static const struct {
         const char *excluded; /* characters that no value has; NULL: none */
         const char *excluded_why;
 } key_traits[_MATCH_KEY_MAX] = {
-        [MATCH_DEVICE] = { "RDMA device names or globs", NULL, NULL, NULL, DEVICE_NAME_LENGTH_MAX, "/", "no device name holds a '/'" },
+        [MATCH_DEVICE] = { "RDMA device names or globs", NULL, NULL, NULL, DEVICE_NAME_LENGTH_MAX, "/",
+                           "no device name holds a '/'" },
         [MATCH_DRIVER] = { "driver names or globs" },
         [MATCH_PCI] = { "PCI addresses such as 0000:3b:00.0, or globs", HEX_DIGITS ":.", "xxxx+:xx:xx.x",
-                          "a PCI address is written like 0000:3b:00.0" },
+                        "a PCI address is written like 0000:3b:00.0" },
         [MATCH_PCI_ID] = { "vendor:device in hex such as 15b3:1017, or globs", HEX_DIGITS ":", "xxxx:xxxx",
-                             "vendor and device are written like 15b3:1017" },
-        [MATCH_NODE_GUID] = { "GUIDs such as 248a:0703:004b:f0a4, or globs", HEX_DIGITS ":", "xxxx:xxxx:xxxx:xxxx",
-                                "a node GUID is written like 248a:0703:004b:f0a4" },
+                           "vendor and device are written like 15b3:1017" },
+        [MATCH_NODE_GUID] = { "GUIDs such as 248a:0703:004b:f0a4, or globs", HEX_DIGITS ":",
+                              "xxxx:xxxx:xxxx:xxxx", "a node GUID is written like 248a:0703:004b:f0a4" },
         [MATCH_NETDEV] = { "network device names or globs", NULL, NULL, NULL, NETDEV_NAME_LENGTH_MAX, "/ ",
                            "no network device name holds a '/' or a blank" },
         [MATCH_PROPERTY] = { "texts or globs" },
@@ -124,15 +127,16 @@ static const char *glob_check(MatchKey key, const char *text, bool *ret_literal)
         why = glob_parse(text, key_traits[key].allowed, &glob);
         if (why)
                 return why;
-        if (glob.foreign || (glob.literal && key_traits[key].shape && !shape_matches(text, key_traits[key].shape)))
+        if (glob.foreign ||
+            (glob.literal && key_traits[key].shape && !shape_matches(text, key_traits[key].shape)))
                 return key_traits[key].written;
         if (key_traits[key].excluded && strpbrk(text, key_traits[key].excluded))
                 return key_traits[key].excluded_why;
         if ((key == MATCH_DEVICE || key == MATCH_NETDEV) && (streq(text, ".") || streq(text, "..")))
                 return "no device can have that name";
         if (key_traits[key].length_max > 0 && glob.length_min > key_traits[key].length_max)
-                return key == MATCH_DEVICE ? "no device has a name longer than 63 characters" :
-                                             "no network device has a name longer than 15 characters";
+                return key == MATCH_DEVICE ? "no device has a name longer than 63 characters"
+                                           : "no network device has a name longer than 15 characters";
 
         *ret_literal = glob.literal;
         return NULL;
@@ -171,13 +175,17 @@ static bool compile_function(Compiler *compiler, const Node *node, const char *t
         return false;
 }
 
-static void compile_pattern(Compiler *compiler, MatchKey key, const char *name, const Node *node, PatternList *list) {
-        const char *takes = key == MATCH_PORT ? port_takes : key == MATCH_FUNCTION ? function_takes : key_traits[key].takes;
+static void compile_pattern(Compiler *compiler, MatchKey key, const char *name, const Node *node,
+                            PatternList *list) {
+        const char *takes = key == MATCH_PORT       ? port_takes
+                            : key == MATCH_FUNCTION ? function_takes
+                                                    : key_traits[key].takes;
         Pattern pattern = {};
         const char *text, *why;
 
         if (node->kind != NODE_SCALAR) {
-                complain_value(compiler->source, node, name, takes, "a pattern with [ or { in it, or ? in front, is quoted");
+                complain_value(compiler->source, node, name, takes,
+                               "a pattern with [ or { in it, or ? in front, is quoted");
                 return;
         }
         if (!compile_scalar(compiler->source, node, name, takes))
@@ -212,7 +220,8 @@ static void compile_pattern(Compiler *compiler, MatchKey key, const char *name, 
 }
 
 /* One pattern, or a list of them. */
-static void compile_patterns(Compiler *compiler, MatchKey key, const char *name, const Node *node, PatternList *list) {
+static void compile_patterns(Compiler *compiler, MatchKey key, const char *name, const Node *node,
+                             PatternList *list) {
         size_t n = 0;
 
         if (node->kind == NODE_LIST)
@@ -223,8 +232,10 @@ static void compile_patterns(Compiler *compiler, MatchKey key, const char *name,
 
         if (n == 0) {
                 if (!node->cut)
-                        source_complain(compiler->source, (Place) { node->place.line, node->place.column, 2 }, NULL,
-                                        "%s has an empty list; leave the key out if it does not matter", name);
+                        source_complain(compiler->source, (Place) { node->place.line, node->place.column, 2 },
+                                        NULL,
+                                        "%s has an empty list; leave the key out if it does not matter",
+                                        name);
                 return;
         }
 
@@ -277,8 +288,10 @@ static int compile_check_duplicates(Source *source, const Node *map) {
                 if (streq(entries[i].key->text, entries[i - 1].key->text)) {
                         char shown[TEXT_SHOWN_MAX];
 
-                        source_complain(source, entries[i].key->place, NULL, "'%s' is given twice, first in line %u",
-                                        text_show(entries[i].key->text, entries[i].key->size, shown), entries[i - 1].key->place.line);
+                        source_complain(source, entries[i].key->place, NULL,
+                                        "'%s' is given twice, first in line %u",
+                                        text_show(entries[i].key->text, entries[i].key->size, shown),
+                                        entries[i - 1].key->place.line);
                 }
 
         return 0;
@@ -297,7 +310,8 @@ static void compile_properties(Compiler *compiler, const Node *node, Rule *rule)
         if (n == 0) {
                 if (!node->cut)
                         source_complain(source, (Place) { node->place.line, node->place.column, 2 }, NULL,
-                                        "property has an empty map; leave the key out if it does not matter");
+                                        "property has an empty map; leave the key out if it does not "
+                                        "matter");
                 return;
         }
 
@@ -325,7 +339,8 @@ static void compile_properties(Compiler *compiler, const Node *node, Rule *rule)
                         return;
                 }
                 rule->n_properties++;
-                compile_patterns(compiler, MATCH_PROPERTY, text_show(key->text, key->size, shown), key->next, &property->patterns);
+                compile_patterns(compiler, MATCH_PROPERTY, text_show(key->text, key->size, shown), key->next,
+                                 &property->patterns);
         }
 }
 

@@ -34,7 +34,8 @@ void policy_texts_hash(const PolicyText *texts, size_t n_texts, char ret[static 
 }
 
 /* One file: 0 with its errors counted, or -ENOMEM. */
-static int policy_parse_text(Compiler *compiler, const PolicyText *text, unsigned file, Messages *messages, unsigned *n_errors) {
+static int policy_parse_text(Compiler *compiler, const PolicyText *text, unsigned file, Messages *messages,
+                             unsigned *n_errors) {
         Source source = {
                 .text = text,
                 .file = file,
@@ -50,8 +51,8 @@ static int policy_parse_text(Compiler *compiler, const PolicyText *text, unsigne
 
         if (text->size > POLICY_FILE_SIZE_MAX) {
                 ++*n_errors;
-                return messages_add(messages, SEVERITY_ERROR, text->path, file, 0, 0, "the file is larger than %u bytes",
-                                    POLICY_FILE_SIZE_MAX);
+                return messages_add(messages, SEVERITY_ERROR, text->path, file, 0, 0,
+                                    "the file is larger than %u bytes", POLICY_FILE_SIZE_MAX);
         }
 
         compiler->source = &source;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What breaks a file before its meaning counts, in words that help: characters that must not be there, and what libyaml objects to.
- * Knows YAML's grammar and libyaml's phrases (libyaml 0.2, src/scanner.c and src/parser.c), no policies. */
+/* What breaks a file before its meaning counts, in words that help: characters that must not be there, and
+ * what libyaml objects to. Knows YAML's grammar and libyaml's phrases (libyaml 0.2, src/scanner.c and
+ * src/parser.c), no policies. */
 
 #include "node.h"
 #include "text.h"
 
+const char second_document_text[] = "a second document begins here; a policy file is one document";
 static const char no_key_text[] = "this is no 'key: value'; a ':' and a blank are missing";
 
 void source_complain_empty(Source *source) {
@@ -51,9 +53,9 @@ static const char *character_objection(const Source *source, size_t offset, size
         case '\n':
                 return NULL;
         case '\r':
-                return offset + length < source->size && source->bytes[offset + length] == '\n' ?
-                        NULL :
-                        "a carriage return without newline; lines end in a newline";
+                return offset + length < source->size && source->bytes[offset + length] == '\n'
+                                       ? NULL
+                                       : "a carriage return without newline; lines end in a newline";
         case 0x85:
         case 0x2028:
         case 0x2029:
@@ -139,7 +141,8 @@ Place source_word(Source *source, Place place, char buffer[static 256]) {
         const char *bytes = source->bytes;
         int depth = 0;
 
-        /* Back to a blank, a comma or a bracket that opens around it; brackets within the word are part of it. */
+        /* Back to a blank, a comma or a bracket that opens around it; brackets within the word are part of
+         * it. */
         for (; start > 0 && !strchr(" \t\r\n,", bytes[start - 1]); start--) {
                 if (strchr("]}", bytes[start - 1]))
                         depth++;
@@ -173,15 +176,18 @@ static size_t source_line_end(const Source *source, size_t start) {
 }
 
 /* A look-alike is the likeliest cause of what YAML cannot read, and hard to see. */
-static const char *line_help(Source *source, Place place, char buffer[static TEXT_SHOWN_MAX], const char *help) {
+static const char *line_help(Source *source, Place place, char buffer[static TEXT_SHOWN_MAX],
+                             const char *help) {
         char found[TEXT_SHOWN_MAX];
 
         /* A text that goes on from the line before is found wrong only here. */
         for (unsigned i = 0; i < 2 && i < place.line; i++) {
                 size_t start = source_locate(source, place.line - i, 1);
 
-                if (text_find_lookalike(source->bytes + start, source_line_end(source, start) - start, found)) {
-                        snprintf(buffer, TEXT_SHOWN_MAX, "%s: %.200s", i == 0 ? "in this line" : "in the line before", found);
+                if (text_find_lookalike(source->bytes + start, source_line_end(source, start) - start,
+                                        found)) {
+                        snprintf(buffer, TEXT_SHOWN_MAX, "%s: %.200s",
+                                 i == 0 ? "in this line" : "in the line before", found);
                         return buffer;
                 }
         }
@@ -189,7 +195,8 @@ static const char *line_help(Source *source, Place place, char buffer[static TEX
         return help;
 }
 
-/* Whether a line is nothing but a text that goes on in the next: "mode:v2", "mode v2". Gives the place of that text. */
+/* Whether a line is nothing but a text that goes on in the next: "mode:v2", "mode v2". Gives the place of
+ * that text. */
 static bool line_is_text(Source *source, unsigned line, Place *ret) {
         size_t start = source_locate(source, line, 1), end = source_line_end(source, start);
         size_t first = start + strspn(source->bytes + start, " ");
@@ -199,8 +206,8 @@ static bool line_is_text(Source *source, unsigned line, Place *ret) {
                 first += 1 + strspn(source->bytes + first + 1, " ");
         length = strcspn(source->bytes + first, "\r\n");
 
-        if (length == 0 || strchr("#\"'[{|>&*!%@`?", source->bytes[first]) || source->bytes[first + length - 1] == ':' ||
-            memmem(source->bytes + first, length, ": ", 2))
+        if (length == 0 || strchr("#\"'[{|>&*!%@`?", source->bytes[first]) ||
+            source->bytes[first + length - 1] == ':' || memmem(source->bytes + first, length, ": ", 2))
                 return false;
 
         *ret = (Place) { line, (unsigned) (first - start) + 1, 0 };
@@ -216,7 +223,7 @@ static bool source_begins_line(const Source *source, size_t offset) {
 /* "[ab]c": a pattern without quotes. */
 static bool source_is_after_bracket(const Source *source, size_t offset) {
         return offset > 0 && offset < source->size && strchr("]}", source->bytes[offset - 1]) &&
-                !strchr(" \t\r\n]},:", source->bytes[offset]);
+               !strchr(" \t\r\n]},:", source->bytes[offset]);
 }
 
 /* Within [ ] or { } something follows that is neither comma nor end. */
@@ -226,24 +233,26 @@ static Place complain_flow(Source *source, const SyntaxError *error, size_t offs
 
         if ((c == '[' || c == '{') && offset > 0 && !strchr(" \t\n[{,:", source->bytes[offset - 1]))
                 return complain_quote(source, error->place,
-                                      c == '[' ? "YAML takes the '[' for a list here" : "YAML takes the '{' for a map here");
+                                      c == '[' ? "YAML takes the '[' for a list here"
+                                               : "YAML takes the '{' for a map here");
 
         if (source_is_after_bracket(source, offset))
                 return complain_quote(source, error->place, "YAML takes the bracket for a list or map");
 
         if (c == 0)
-                source_complain(source, error->context_place, NULL, "the '%c' that opens here is not closed", list ? '[' : '{');
+                source_complain(source, error->context_place, NULL, "the '%c' that opens here is not closed",
+                                list ? '[' : '{');
         else
-                source_complain(source, error->place, list ? "a list is written [a, b]; a text with ',', ':', '[' or '{' in it is quoted" :
-                                "a map is written {a: b, c: d}; a text with ',', ':', '[' or '{' in it is quoted",
-                                "',' or '%c' is missing before this; the '%c' stands in line %u", list ? ']' : '}', list ? '[' : '{',
-                                error->context_place.line);
+                source_complain(source, error->place, "a text with ',', ':', '[' or '{' in it is quoted",
+                                "',' or '%c' is missing before this; the '%c' stands in line %u",
+                                list ? ']' : '}', list ? '[' : '{', error->context_place.line);
         return error->place;
 }
 
 /* The indentation, or the end of a value, is not what it should be. */
 static Place complain_block(Source *source, const SyntaxError *error, size_t offset) {
         char found[TEXT_SHOWN_MAX];
+        const char *text, *help;
         Place before;
 
         if (strstr(error->problem, "mapping values") && error->place.line > 1 &&
@@ -254,24 +263,28 @@ static Place complain_block(Source *source, const SyntaxError *error, size_t off
         if (source_is_after_bracket(source, offset))
                 return complain_quote(source, error->place, "YAML takes the bracket for a list or map");
 
-        if (strstr(error->problem, "mapping values"))
-                source_complain(source, error->place, line_help(source, error->place, found, "a text with ': ' in it is quoted; keys of one map are indented alike"),
-                                "a ':' is out of place here");
-        else if (strstr(error->problem, "block sequence entries"))
-                source_complain(source, error->place, line_help(source, error->place, found, "each '- ' stands in a line of its own, all indented alike"),
-                                "a '- ' is out of place here");
-        else if (source_begins_line(source, offset))
-                source_complain(source, error->place, line_help(source, error->place, found, "keys of one map, and the '-' of one list, are indented alike"),
-                                "the indentation of this line fits none above");
-        else
-                source_complain(source, error->place, line_help(source, error->place, found, "a text is quoted as a whole or not at all"), "this does not belong here");
+        if (strstr(error->problem, "mapping values")) {
+                text = "a ':' is out of place here";
+                help = "a text with ': ' in it is quoted; keys of one map are indented alike";
+        } else if (strstr(error->problem, "block sequence entries")) {
+                text = "a '- ' is out of place here";
+                help = "each '- ' stands in a line of its own, all indented alike";
+        } else if (source_begins_line(source, offset)) {
+                text = "the indentation of this line fits none above";
+                help = "keys of one map, and the '-' of one list, are indented alike";
+        } else {
+                text = "this does not belong here";
+                help = "a text is quoted as a whole or not at all";
+        }
+        source_complain(source, error->place, line_help(source, error->place, found, help), "%s", text);
         return error->place;
 }
 
 /* Quotes that do not end, escapes that are none. */
 static Place complain_quoted(Source *source, const SyntaxError *error) {
         if (strstr(error->problem, "unexpected")) {
-                source_complain(source, error->context_place, NULL, "the quote that opens here is not closed");
+                source_complain(source, error->context_place, NULL,
+                                "the quote that opens here is not closed");
                 return error->context_place;
         }
 
@@ -280,54 +293,62 @@ static Place complain_quoted(Source *source, const SyntaxError *error) {
         return error->context_place;
 }
 
-Place syntax_complain(Source *source, const SyntaxError *error) {
-        size_t offset = source_locate(source, error->place.line, error->place.column);
+/* Something that is not a matter of how things are nested. False: it is. */
+static bool complain_token(Source *source, const SyntaxError *error, char c, Place *ret) {
         const char *context = error->context ? error->context : "", *problem = error->problem;
-        const char *rest = source->bytes + MIN_OF(offset, source->size);
-        size_t n_rest = source->size - MIN_OF(offset, source->size);
-        char c = n_rest > 0 ? *rest : 0;
-        char found[TEXT_SHOWN_MAX];
 
         if (strstr(problem, "tab character") || (c == '\t' && strstr(problem, "cannot start any token"))) {
                 source_complain(source, error->place, NULL, "a tab; indent with spaces");
-                return error->place;
-        }
-        if (strstr(context, "an alias"))
-                return complain_quote(source, error->context_place, "YAML takes the '*' for an alias");
-        if (strstr(context, "an anchor"))
-                return complain_quote(source, error->context_place, "YAML takes the '&' for an anchor");
-        if (strstr(context, "a tag") || strstr(problem, "tag handle"))
-                return complain_quote(source, error->context_place, "YAML takes the '!' for a tag");
-        if (strstr(context, "block scalar"))
-                return complain_quote(source, error->context_place, "YAML takes this for the head of a block of text");
-        if (strstr(context, "a directive")) {
-                source_complain(source, error->context_place, NULL, "YAML directives ('%%') are not part of a policy");
-                return error->context_place;
-        }
-        if (strstr(context, "quoted scalar"))
-                return complain_quoted(source, error);
+                *ret = error->place;
+        } else if (strstr(context, "an alias"))
+                *ret = complain_quote(source, error->context_place, "YAML takes the '*' for an alias");
+        else if (strstr(context, "an anchor"))
+                *ret = complain_quote(source, error->context_place, "YAML takes the '&' for an anchor");
+        else if (strstr(context, "a tag") || strstr(problem, "tag handle"))
+                *ret = complain_quote(source, error->context_place, "YAML takes the '!' for a tag");
+        else if (strstr(context, "block scalar"))
+                *ret = complain_quote(source, error->context_place,
+                                      "YAML takes this for the head of a block of text");
+        else if (strstr(problem, "cannot start any token"))
+                *ret = complain_quote(source, error->place, "no YAML value begins with this character");
+        else if (strstr(context, "quoted scalar"))
+                *ret = complain_quoted(source, error);
+        else if (strstr(context, "a directive")) {
+                source_complain(source, error->context_place, NULL,
+                                "YAML directives ('%%') are not part of a policy");
+                *ret = error->context_place;
+        } else
+                return false;
+
+        return true;
+}
+
+Place syntax_complain(Source *source, const SyntaxError *error) {
+        size_t offset = source_locate(source, error->place.line, error->place.column);
+        const char *problem = error->problem;
+        char found[TEXT_SHOWN_MAX];
+        Place place;
+
+        if (complain_token(source, error, offset < source->size ? source->bytes[offset] : 0, &place))
+                return place;
         if (strstr(problem, "',' or"))
                 return complain_flow(source, error, offset);
-        if (strstr(problem, "cannot start any token"))
-                return complain_quote(source, error->place, "no YAML value begins with this character");
-        if (strstr(problem, "<document start>")) {
-                source_complain(source, error->place, NULL, "a second document begins here; a policy file is one document");
-                return error->place;
-        }
-        if (strstr(problem, "node content")) {
-                if (n_rest >= 3 && startswith(rest, "..."))
-                        source_complain_empty(source);
-                else
-                        source_complain(source, error->place, NULL, "a value is missing before this");
-                return error->place;
-        }
         if (strstr(problem, "expected ':'")) {
-                source_complain(source, error->context_place, line_help(source, error->context_place, found, NULL), "%s", no_key_text);
-                return error->context_place;
+                place = error->context_place;
+                source_complain(source, place, line_help(source, place, found, NULL), "%s", no_key_text);
+                return place;
         }
-        if (strstr(problem, "expected key") || strstr(problem, "'-' indicator") || strstr(problem, "not allowed in this context"))
+        if (strstr(problem, "expected key") || strstr(problem, "'-' indicator") ||
+            strstr(problem, "not allowed in this context"))
                 return complain_block(source, error, offset);
 
-        source_complain(source, error->place, NULL, "this is not YAML: %s", problem);
+        if (strstr(problem, "node content") && startswith(source->bytes + offset, "..."))
+                source_complain_empty(source);
+        else if (strstr(problem, "node content"))
+                source_complain(source, error->place, NULL, "a value is missing before this");
+        else if (strstr(problem, "<document start>"))
+                source_complain(source, error->place, NULL, "%s", second_document_text);
+        else
+                source_complain(source, error->place, NULL, "this is not YAML: %s", problem);
         return error->place;
 }

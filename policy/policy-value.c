@@ -12,10 +12,10 @@ static const struct {
         const char *name;
         int dscp;
 } dscp_table[] = {
-        { "cs0", 0 },   { "cs1", 8 },   { "cs2", 16 },  { "cs3", 24 },  { "cs4", 32 },  { "cs5", 40 },  { "cs6", 48 },
-        { "cs7", 56 },  { "af11", 10 }, { "af12", 12 }, { "af13", 14 }, { "af21", 18 }, { "af22", 20 }, { "af23", 22 },
-        { "af31", 26 }, { "af32", 28 }, { "af33", 30 }, { "af41", 34 }, { "af42", 36 }, { "af43", 38 }, { "ef", 46 },
-        { "va", 44 },
+        { "cs0", 0 },   { "cs1", 8 },   { "cs2", 16 },  { "cs3", 24 },  { "cs4", 32 },  { "cs5", 40 },
+        { "cs6", 48 },  { "cs7", 56 },  { "af11", 10 }, { "af12", 12 }, { "af13", 14 }, { "af21", 18 },
+        { "af22", 20 }, { "af23", 22 }, { "af31", 26 }, { "af32", 28 }, { "af33", 30 }, { "af41", 34 },
+        { "af42", 36 }, { "af43", 38 }, { "ef", 46 },   { "va", 44 },
 };
 
 int dscp_from_name(const char *name) {
@@ -76,7 +76,8 @@ void complain_value(Source *source, const Node *node, const char *key, const cha
         if (node->kind == NODE_BROKEN)
                 return;
         if (node->kind != NODE_SCALAR) {
-                source_complain(source, (Place) { node->place.line, node->place.column, 0 }, hint, "%s takes %s, not a %s", key, takes,
+                source_complain(source, (Place) { node->place.line, node->place.column, 0 }, hint,
+                                "%s takes %s, not a %s", key, takes,
                                 node->kind == NODE_LIST ? "list" : "map");
                 return;
         }
@@ -84,7 +85,9 @@ void complain_value(Source *source, const Node *node, const char *key, const cha
                 size_t offset = source_locate(source, node->place.line, node->place.column);
 
                 offset += strspn(source->bytes + offset, " \t");
-                source_complain(source, node->place, source->bytes[offset] == '#' ? "from '#' on it is a comment, unless quoted" : NULL,
+                source_complain(source, node->place,
+                                source->bytes[offset] == '#' ? "from '#' on it is a comment, unless quoted"
+                                                             : NULL,
                                 "%s has no value; it takes %s", key, takes);
                 return;
         }
@@ -92,8 +95,14 @@ void complain_value(Source *source, const Node *node, const char *key, const cha
         if (!hint || !*hint)
                 lookalike = text_find_lookalike(node->text, node->size, found);
         source_complain(source, node->place, NULL, "%s takes %s, not '%s'%s%s%s", key, takes,
-                        text_show(node->text, node->size, shown), lookalike ? "; there is " : hint && *hint ? "; " : "",
-                        lookalike ? lookalike : hint ? hint : "", lookalike ? " in it" : "");
+                        text_show(node->text, node->size, shown),
+                        lookalike       ? "; there is "
+                        : hint && *hint ? "; "
+                                        : "",
+                        lookalike ? lookalike
+                        : hint    ? hint
+                                  : "",
+                        lookalike ? " in it" : "");
 }
 
 bool compile_scalar(Source *source, const Node *node, const char *key, const char *takes) {
@@ -104,7 +113,8 @@ bool compile_scalar(Source *source, const Node *node, const char *key, const cha
         return false;
 }
 
-int compile_word(Source *source, const Node *node, const char *key, const char *takes, const char *const words[], size_t n_words) {
+int compile_word(Source *source, const Node *node, const char *key, const char *takes,
+                 const char *const words[], size_t n_words) {
         const char *nearest;
         char hint[64];
 
@@ -121,8 +131,8 @@ int compile_word(Source *source, const Node *node, const char *key, const char *
         return -1;
 }
 
-bool compile_number(Source *source, const Node *node, const char *key, const char *takes, bool hex, unsigned min, unsigned max,
-                    unsigned *ret) {
+bool compile_number(Source *source, const Node *node, const char *key, const char *takes, bool hex,
+                    unsigned min, unsigned max, unsigned *ret) {
         const char *why;
         uint64_t number;
 
@@ -143,14 +153,17 @@ bool compile_number(Source *source, const Node *node, const char *key, const cha
         return true;
 }
 
-static void complain_key(Source *source, const Node *key, const char *const names[], size_t n_names, const char *where) {
+static void complain_key(Source *source, const Node *key, const char *const names[], size_t n_names,
+                         const char *where) {
         char shown[TEXT_SHOWN_MAX], found[TEXT_SHOWN_MAX];
         const char *nearest = text_nearest(key->text, names, n_names);
-        const char *lookalike = text_find_lookalike(key->text, key->size, found), *home = key_home(key->text);
+        const char *lookalike = text_find_lookalike(key->text, key->size, found),
+                   *home = key_home(key->text);
         char help[256] = "allowed: ";
 
         if (key->plain && streq(key->text, "<<")) {
-                source_complain(source, key->place, NULL, "'<<' is a merge key, which a policy does not take");
+                source_complain(source, key->place, NULL,
+                                "'<<' is a merge key, which a policy does not take");
                 return;
         }
 
@@ -161,17 +174,20 @@ static void complain_key(Source *source, const Node *key, const char *const name
 
         text_show(key->text, key->size, shown);
         if (lookalike)
-                source_complain(source, key->place, help, "unknown key '%s' %s; there is %s in it", shown, where, lookalike);
+                source_complain(source, key->place, help, "unknown key '%s' %s; there is %s in it", shown,
+                                where, lookalike);
         else if (home)
-                source_complain(source, key->place, help, "key '%s' is out of place %s; it belongs %s", shown, where, home);
+                source_complain(source, key->place, help, "key '%s' is out of place %s; it belongs %s",
+                                shown, where, home);
         else if (nearest)
-                source_complain(source, key->place, help, "unknown key '%s' %s; did you mean '%s'?", shown, where, nearest);
+                source_complain(source, key->place, help, "unknown key '%s' %s; did you mean '%s'?", shown,
+                                where, nearest);
         else
                 source_complain(source, key->place, help, "unknown key '%s' %s", shown, where);
 }
 
-void compile_map(Source *source, const Node *map, const char *const names[], size_t n_names, const char *where, const Node *keys[],
-                 const Node *values[]) {
+void compile_map(Source *source, const Node *map, const char *const names[], size_t n_names,
+                 const char *where, const Node *keys[], const Node *values[]) {
         for (const Node *key = map->children; key; key = key->next->next) {
                 size_t i = 0;
 
@@ -179,7 +195,8 @@ void compile_map(Source *source, const Node *map, const char *const names[], siz
                         continue;
                 if (key->kind != NODE_SCALAR) {
                         source_complain(source, (Place) { key->place.line, key->place.column, 0 }, NULL,
-                                        "a key is a word, not a %s", key->kind == NODE_LIST ? "list" : "map");
+                                        "a key is a word, not a %s",
+                                        key->kind == NODE_LIST ? "list" : "map");
                         continue;
                 }
 
@@ -188,8 +205,8 @@ void compile_map(Source *source, const Node *map, const char *const names[], siz
                 if (i == n_names)
                         complain_key(source, key, names, n_names, where);
                 else if (keys[i])
-                        source_complain(source, key->place, NULL, "'%s' is given twice, first in line %u", names[i],
-                                        keys[i]->place.line);
+                        source_complain(source, key->place, NULL, "'%s' is given twice, first in line %u",
+                                        names[i], keys[i]->place.line);
                 else {
                         keys[i] = key;
                         values[i] = key->next;

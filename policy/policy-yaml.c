@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Bytes to nodes, by libyaml's events: the only file that includes yaml.h. Refuses the parts of YAML that policies do not have. Not
- * by libyaml's document API, which takes minutes for 200 kB of '[' and follows aliases. Must not know what a policy means. */
+/* Bytes to nodes, by libyaml's events: the only file that includes yaml.h. Refuses the parts of YAML that
+ * policies do not have. Not by libyaml's document API, which takes minutes for 200 kB of '[' and follows
+ * aliases. Must not know what a policy means. */
 
 #include <yaml.h>
 
@@ -44,7 +45,7 @@ static void builder_complain(Builder *builder, Place place, const char *format, 
 static Place event_place(const yaml_event_t *event) {
         const yaml_mark_t *start = &event->start_mark, *end = &event->end_mark;
 
-        return (Place) {
+        return (Place){
                 .line = (unsigned) start->line + 1,
                 .column = (unsigned) start->column + 1,
                 .length = start->line == end->line ? (unsigned) (end->column - start->column) : 1,
@@ -71,7 +72,8 @@ static Node *builder_add(Builder *builder, NodeKind kind, const yaml_event_t *ev
         return node;
 }
 
-/* Whether nothing but blanks is between the end of a scalar and the place where the text was cut: then it may have been longer. */
+/* Whether nothing but blanks is between the end of a scalar and the place where the text was cut: then it
+ * may have been longer. */
 static bool builder_cuts(Builder *builder, const yaml_mark_t *end) {
         size_t offset;
 
@@ -84,17 +86,21 @@ static bool builder_cuts(Builder *builder, const yaml_mark_t *end) {
         return offset >= builder->limit;
 }
 
+/* Of what YAML has and policies have not; often it was meant as a pattern. */
+static void builder_complain_foreign(Builder *builder, const yaml_event_t *event, const char *what) {
+        char word[TEXT_SHOWN_MAX];
+
+        (void) source_word(builder->source, event_place(event), word);
+        builder_complain(builder, event_place(event),
+                         "'%s' is a YAML %s, which a policy does not take; quote it if it is a text: \"%s\"",
+                         word, what, word);
+}
+
 /* Anchors and tags, on any node. True: the node's own content counts. */
 static bool builder_check_properties(Builder *builder, const yaml_event_t *event, const yaml_char_t *anchor,
                                      const yaml_char_t *tag) {
-        char word[256];
-
-        if (!anchor && !tag)
-                return true;
-
-        (void) source_word(builder->source, event_place(event), word);
-        builder_complain(builder, event_place(event), "'%s' is a YAML %s, which a policy does not take; quote it if it is a text: \"%s\"",
-                         word, anchor ? "anchor" : "tag", word);
+        if (anchor || tag)
+                builder_complain_foreign(builder, event, anchor ? "anchor" : "tag");
         return !tag;
 }
 
@@ -128,7 +134,8 @@ static bool builder_begin(Builder *builder, const yaml_event_t *event) {
         Node *node;
 
         if (builder->depth == NODE_DEPTH_MAX) {
-                builder_complain(builder, event_place(event), "nested deeper than %d levels", NODE_DEPTH_MAX);
+                builder_complain(builder, event_place(event), "nested deeper than %d levels",
+                                 NODE_DEPTH_MAX);
                 return false;
         }
 
@@ -136,8 +143,10 @@ static bool builder_begin(Builder *builder, const yaml_event_t *event) {
         if (!node)
                 return false;
 
-        if (!(list ? builder_check_properties(builder, event, event->data.sequence_start.anchor, event->data.sequence_start.tag) :
-                     builder_check_properties(builder, event, event->data.mapping_start.anchor, event->data.mapping_start.tag)))
+        if (!(list ? builder_check_properties(builder, event, event->data.sequence_start.anchor,
+                                              event->data.sequence_start.tag)
+                   : builder_check_properties(builder, event, event->data.mapping_start.anchor,
+                                              event->data.mapping_start.tag)))
                 node->kind = NODE_BROKEN;
 
         builder->open[builder->depth] = node;
@@ -150,12 +159,13 @@ static bool builder_document(Builder *builder, const yaml_event_t *event) {
         Place place = event_place(event);
 
         if (builder->n_documents++ > 0) {
-                builder_complain(builder, place, "a second document begins here; a policy file is one document");
+                builder_complain(builder, place, "%s", second_document_text);
                 return false;
         }
 
         if (event->data.document_start.version_directive ||
-            event->data.document_start.tag_directives.start != event->data.document_start.tag_directives.end) {
+            event->data.document_start.tag_directives.start !=
+                            event->data.document_start.tag_directives.end) {
                 place.length = 0;
                 builder_complain(builder, place, "YAML directives ('%%') are not part of a policy");
         }
@@ -164,8 +174,6 @@ static bool builder_document(Builder *builder, const yaml_event_t *event) {
 
 /* False: stop here. */
 static bool builder_take(Builder *builder, const yaml_event_t *event) {
-        char word[256];
-
         switch (event->type) {
         case YAML_DOCUMENT_START_EVENT:
                 return builder_document(builder, event);
@@ -181,9 +189,7 @@ static bool builder_take(Builder *builder, const yaml_event_t *event) {
                 return true;
         case YAML_ALIAS_EVENT:
                 (void) builder_add(builder, NODE_BROKEN, event);
-                (void) source_word(builder->source, event_place(event), word);
-                builder_complain(builder, event_place(event),
-                                 "'%s' is a YAML alias, which a policy does not take; quote it if it is a text: \"%s\"", word, word);
+                builder_complain_foreign(builder, event, "alias");
                 return true;
         default:
                 return true;
@@ -237,7 +243,8 @@ static int builder_run(Builder *builder, SyntaxError *ret_error) {
                 return -ENOMEM;
 
         yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
-        yaml_parser_set_input_string(&parser, (const unsigned char *) builder->source->bytes, builder->limit);
+        yaml_parser_set_input_string(&parser, (const unsigned char *) builder->source->bytes,
+                                     builder->limit);
 
         while (more && builder->source->error == 0) {
                 if (!yaml_parser_parse(&parser, &event)) {
@@ -249,16 +256,18 @@ static int builder_run(Builder *builder, SyntaxError *ret_error) {
         }
 
         if (r > 0)
-                *ret_error = (SyntaxError) {
+                *ret_error = (SyntaxError){
                         .context = parser.context,
                         .problem = parser.problem ? parser.problem : "it cannot be read",
-                        .context_place = { (unsigned) parser.context_mark.line + 1, (unsigned) parser.context_mark.column + 1, 0 },
-                        .place = { (unsigned) parser.problem_mark.line + 1, (unsigned) parser.problem_mark.column + 1, 0 },
+                        .context_place = { (unsigned) parser.context_mark.line + 1,
+                                           (unsigned) parser.context_mark.column + 1, 0 },
+                        .place = { (unsigned) parser.problem_mark.line + 1,
+                                   (unsigned) parser.problem_mark.column + 1, 0 },
                 };
         yaml_parser_delete(&parser);
 
         if (r >= 0)
-                builder_break_off(builder, &(yaml_event_t) {});
+                builder_break_off(builder, &(yaml_event_t){});
         if (r >= 0 && builder->cut.line > 0)
                 builder_cut_off(builder);
         return builder->source->error < 0 ? builder->source->error : r;
@@ -288,9 +297,11 @@ int nodes_parse(Source *source, Arena **arena, Node **ret) {
         if (r < 0)
                 return r;
 
-        if (r > 0 && !(what && source_locate(source, error.place.line, error.place.column) >= builder.limit)) {
+        if (r > 0 &&
+            !(what && source_locate(source, error.place.line, error.place.column) >= builder.limit)) {
                 what = NULL;
-                /* libyaml looks ahead: once more, up to the error only, so that no line before it goes unchecked. */
+                /* libyaml looks ahead: once more, up to the error only, so that no line before it goes
+                 * unchecked. */
                 builder.cut = syntax_complain(source, &error);
                 builder.limit = source_locate(source, builder.cut.line, builder.cut.column);
                 builder.silent = true;

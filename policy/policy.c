@@ -32,15 +32,9 @@ Policy *policy_unref(Policy *policy) {
 
 const char *match_key_to_string(MatchKey key) {
         static const char *const table[_MATCH_KEY_MAX] = {
-                [MATCH_DEVICE] = "device",
-                [MATCH_PORT] = "port",
-                [MATCH_DRIVER] = "driver",
-                [MATCH_PCI] = "pci",
-                [MATCH_PCI_ID] = "pci_id",
-                [MATCH_NODE_GUID] = "node_guid",
-                [MATCH_NETDEV] = "netdev",
-                [MATCH_FUNCTION] = "function",
-                [MATCH_PROPERTY] = "property",
+                [MATCH_DEVICE] = "device", [MATCH_PORT] = "port",         [MATCH_DRIVER] = "driver",
+                [MATCH_PCI] = "pci",       [MATCH_PCI_ID] = "pci_id",     [MATCH_NODE_GUID] = "node_guid",
+                [MATCH_NETDEV] = "netdev", [MATCH_FUNCTION] = "function", [MATCH_PROPERTY] = "property",
         };
 
         return table[key];
@@ -61,7 +55,8 @@ static bool pattern_matches(const Pattern *pattern, const char *value, bool fold
         return fnmatch(pattern->text, value, fold ? FNM_CASEFOLD : 0) == 0;
 }
 
-/* A value that is absent (NULL) matches no pattern, so that only a list of nothing but negated ones takes it. */
+/* A value that is absent (NULL) matches no pattern, so that only a list of nothing but negated ones takes
+ * it. */
 static bool patterns_match(const PatternList *patterns, const char *value, bool fold) {
         bool plain = false, hit = false;
 
@@ -130,7 +125,8 @@ bool match_key_is_settled(MatchKey key, const Device *device, const Port *port) 
 
 static bool properties_match(const Rule *rule, const Device *device) {
         for (size_t i = 0; i < rule->n_properties; i++)
-                if (!patterns_match(&rule->properties[i].patterns, device_find_property(device, rule->properties[i].name), false))
+                if (!patterns_match(&rule->properties[i].patterns,
+                                    device_find_property(device, rule->properties[i].name), false))
                         return false;
         return true;
 }
@@ -156,7 +152,8 @@ MatchResult rule_match(const Rule *rule, const Device *device, const Port *port,
                 else if (key == MATCH_PORT)
                         matches = ports_match(patterns, port->number);
                 else
-                        matches = patterns_match(patterns, match_key_find_value(key, device, port), key_folds_case(key));
+                        matches = patterns_match(patterns, match_key_find_value(key, device, port),
+                                                 key_folds_case(key));
 
                 if (!matches) {
                         if (ret_key)
@@ -172,7 +169,8 @@ MatchResult rule_match(const Rule *rule, const Device *device, const Port *port,
         return MATCH_NOT_YET_KNOWN;
 }
 
-MatchResult policy_find_rule(const Policy *policy, const Device *device, const Port *port, const Rule **ret_rule) {
+MatchResult policy_find_rule(const Policy *policy, const Device *device, const Port *port,
+                             const Rule **ret_rule) {
         PolicyWalk walk;
         size_t i;
 

@@ -12,7 +12,12 @@
 size_t utf8_decode(const char *text, size_t size, uint32_t *ret) {
         static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
         unsigned char first = (unsigned char) text[0];
-        size_t length = first < 0x80 ? 1 : first < 0xc0 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf8 ? 4 : 0;
+        size_t length = first < 0x80   ? 1
+                        : first < 0xc0 ? 0
+                        : first < 0xe0 ? 2
+                        : first < 0xf0 ? 3
+                        : first < 0xf8 ? 4
+                                       : 0;
         uint32_t character;
 
         *ret = CHARACTER_INVALID;
@@ -26,7 +31,8 @@ size_t utf8_decode(const char *text, size_t size, uint32_t *ret) {
                 character = character << 6 | ((unsigned char) text[i] & 0x3f);
         }
 
-        if (character < least[length] || character > 0x10ffff || (character >= 0xd800 && character <= 0xdfff))
+        if (character < least[length] || character > 0x10ffff ||
+            (character >= 0xd800 && character <= 0xdfff))
                 return 1;
 
         *ret = character;
@@ -38,9 +44,10 @@ bool character_is_control(uint32_t c) {
 }
 
 static bool character_is_unseen(uint32_t c) {
-        return character_is_control(c) || c == 0xa0 || c == 0xad || c == 0x61c || c == 0x1680 || c == 0x180e ||
-                (c >= 0x2000 && c <= 0x200f) || (c >= 0x202a && c <= 0x202f) || (c >= 0x205f && c <= 0x206f) ||
-                c == 0x3000 || c == 0xfeff || (c >= 0xfff9 && c <= 0xfffb) || c == 0xfffe || c == 0xffff;
+        return character_is_control(c) || c == 0xa0 || c == 0xad || c == 0x61c || c == 0x1680 ||
+               c == 0x180e || (c >= 0x2000 && c <= 0x200f) || (c >= 0x202a && c <= 0x202f) ||
+               (c >= 0x205f && c <= 0x206f) || c == 0x3000 || c == 0xfeff || (c >= 0xfff9 && c <= 0xfffb) ||
+               c == 0xfffe || c == 0xffff;
 }
 
 size_t character_show(const char *bytes, size_t size, char buffer[static CHARACTER_SHOWN_MAX]) {
@@ -53,7 +60,8 @@ size_t character_show(const char *bytes, size_t size, char buffer[static CHARACT
         else if (character == CHARACTER_INVALID)
                 n = snprintf(buffer, CHARACTER_SHOWN_MAX, "\\x%02x", (unsigned) (unsigned char) bytes[0]);
         else if (character_is_unseen(character))
-                n = snprintf(buffer, CHARACTER_SHOWN_MAX, character < 0x100 ? "\\x%02x" : "\\u%04x", character);
+                n = snprintf(buffer, CHARACTER_SHOWN_MAX, character < 0x100 ? "\\x%02x" : "\\u%04x",
+                             character);
         else {
                 memcpy(buffer, bytes, length);
                 buffer[length] = 0;
@@ -138,7 +146,8 @@ const char *text_find_lookalike(const char *text, size_t size, char buffer[stati
                         what = "a dash that is no '-'";
                 else if (c >= 0x2018 && c <= 0x201f)
                         what = "a typographic quote";
-                else if ((c >= 0x660 && c <= 0x669) || (c >= 0x6f0 && c <= 0x6f9) || (c >= 0x966 && c <= 0x96f))
+                else if ((c >= 0x660 && c <= 0x669) || (c >= 0x6f0 && c <= 0x6f9) ||
+                         (c >= 0x966 && c <= 0x96f))
                         what = "a digit that is not ASCII";
 
                 if (what) {
@@ -150,7 +159,8 @@ const char *text_find_lookalike(const char *text, size_t size, char buffer[stati
         return NULL;
 }
 
-/* How many characters are to be put in, left out, changed or swapped with their neighbour to make b of a, case apart. */
+/* How many characters are to be put in, left out, changed or swapped with their neighbour to make b of a,
+ * case apart. */
 static unsigned word_distance(const char *a, const char *b) {
         size_t n_a = strlen(a), n_b = strlen(b);
         unsigned rows[3][WORD_MAX + 1];

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Loads one policy file as the programs do and prints what they would say, and the rules that came out. Warnings about the file's
- * owner and mode are left out: they depend on who checked the tree out. Exits 0, or 2 if the policy is invalid. */
+/* Loads one policy file as the programs do and prints what they would say, and the rules that came out.
+ * Warnings about the file's owner and mode are left out: they depend on who checked the tree out. Exits 0,
+ * or 2 if the policy is invalid. */
 
 #include "policy-load.h"
 
 static void patterns_print(const char *name, const PatternList *patterns) {
         printf("  %s:", name);
         for (size_t i = 0; i < patterns->n_items; i++)
-                printf(" %s%s%s", patterns->items[i].negated ? "not " : "", patterns->items[i].literal ? "=" : "~",
-                       patterns->items[i].text);
+                printf(" %s%s%s", patterns->items[i].negated ? "not " : "",
+                       patterns->items[i].literal ? "=" : "~", patterns->items[i].text);
         printf("\n");
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Any bytes at all: parsed twice with the same outcome, every message of an invalid policy can be shown, and a valid one can be
- * linted and searched. For libFuzzer: clang -fsanitize=fuzzer,address,undefined. */
+/* Any bytes at all: parsed twice with the same outcome, every message of an invalid policy can be shown, and
+ * a valid one can be linted and searched. For libFuzzer: clang -fsanitize=fuzzer,address,undefined. */
 
 #include <stdint.h>
 
@@ -22,7 +22,8 @@ static void check_messages(const Messages *messages) {
 }
 
 static void check_policy(const Policy *policy) {
-        Port ports[] = { { 1, LINK_LAYER_ETHERNET, true, true, (char *) "eth0" }, { 2, LINK_LAYER_ETHERNET, true, false, NULL } };
+        Port ports[] = { { 1, LINK_LAYER_ETHERNET, true, true, (char *) "eth0" },
+                         { 2, LINK_LAYER_ETHERNET, true, false, NULL } };
         Property property = { (char *) "ID_PATH", (char *) "pci-0000:3b:00.0" };
         Device device = {
                 .name = (char *) "mlx5_0",

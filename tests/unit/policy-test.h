@@ -3,9 +3,9 @@
 
 /* What the tests of the policy share: policies from texts, devices from a few words. */
 
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
 
 #include <cmocka.h>
@@ -20,7 +20,8 @@ static inline Policy *policy_from(const char *text) {
         int r = policy_parse(&source, 1, &policy, &messages);
 
         for (size_t i = 0; i < messages.n_items; i++)
-                print_message("%s\n%s", messages.items[i].text, messages.items[i].excerpt ? messages.items[i].excerpt : "");
+                print_message("%s\n%s", messages.items[i].text,
+                              messages.items[i].excerpt ? messages.items[i].excerpt : "");
         assert_int_equal(r, 0);
         assert_int_equal(messages.n_items, 0);
         messages_done(&messages);
@@ -31,7 +32,8 @@ static inline Policy *policy_from(const char *text) {
 static inline Policy *policy_from_match(const char *match) {
         char text[1024];
 
-        assert_in_range(snprintf(text, sizeof(text), "version: 1\nrules: [{match: {%s}}]\n", match), 1, sizeof(text) - 1);
+        assert_in_range(snprintf(text, sizeof(text), "version: 1\nrules: [{match: {%s}}]\n", match), 1,
+                        sizeof(text) - 1);
         return policy_from(text);
 }
 
@@ -50,7 +52,7 @@ static inline Device test_device(void) {
                 { (char *) "ID_PATH", (char *) "pci-0000:3b:00.0" },
         };
 
-        return (Device) {
+        return (Device){
                 .name = (char *) "mlx5_0",
                 .settled = true,
                 .has_database = true,
@@ -71,7 +73,7 @@ static inline Device test_soft_device(void) {
         static Port port;
 
         port = (Port) { 1, LINK_LAYER_ETHERNET, true, true, NULL };
-        return (Device) {
+        return (Device){
                 .name = (char *) "rxe0",
                 .settled = true,
                 .has_database = true,

@@ -89,7 +89,8 @@ static void expect_message(Tree *tree, int result, const char *text) {
 }
 
 static int set_up(void **state) {
-        static const char *const directories[] = { "/etc", "/etc/roced", ETC, "/run", "/run/roced", RUN, "/usr", "/usr/lib",
+        static const char *const directories[] = { "/etc",           "/etc/roced", ETC,    "/run",
+                                                   "/run/roced",     RUN,          "/usr", "/usr/lib",
                                                    "/usr/lib/roced", LIB };
         Tree *tree = calloc(1, sizeof(Tree));
 
@@ -187,8 +188,10 @@ static void test_masks(void **state) {
 }
 
 static void test_ignored_names(void **state) {
-        static const char *const names[] = { "x.yaml~", ".x.yaml.swp", "x.yaml.rpmnew", "x.yml", ".hidden.yaml", ".yaml", "yaml",
-                                             "x.yaml.dpkg-old", "..data", "#x.yaml#", "x.YAML" };
+        static const char *const names[] = { "x.yaml~",  ".x.yaml.swp",     "x.yaml.rpmnew",
+                                             "x.yml",    ".hidden.yaml",    ".yaml",
+                                             "yaml",     "x.yaml.dpkg-old", "..data",
+                                             "#x.yaml#", "x.YAML" };
         Tree *tree = *state;
 
         for (size_t i = 0; i < ELEMENTSOF(names); i++) {

@@ -14,7 +14,8 @@ static Messages lint(const char *text) {
         return messages;
 }
 
-static void expect_message(const Messages *messages, size_t i, unsigned line, unsigned column, const char *text) {
+static void expect_message(const Messages *messages, size_t i, unsigned line, unsigned column,
+                           const char *text) {
         assert_in_range(i, 0, messages->n_items - 1);
         assert_string_equal(messages->items[i].path, "test.yaml");
         assert_int_equal(messages->items[i].line, line);
@@ -30,7 +31,8 @@ static void test_clean(void **state) {
                 "version: 1\nrules: [{match: any, dscp: 26, ecn: 2}]\n",
                 "version: 1\nrules: [{match: any, mode: v1}]\n",
                 /* None of these catches everything. */
-                "version: 1\nrules: [{match: {netdev: '*'}}, {match: {device: ['*', '!x']}}, {match: {device: '*', port: 1}},"
+                "version: 1\nrules: [{match: {netdev: '*'}}, {match: {device: ['*', '!x']}}, {match: "
+                "{device: '*', port: 1}},"
                 " {match: {device: '*', property: {A: '*'}}}, {match: {device: '!x'}}, {match: any}]\n",
         };
 
@@ -42,34 +44,40 @@ static void test_clean(void **state) {
 }
 
 static void test_unreachable(void **state) {
-        _cleanup_(messages_done) Messages one = lint("version: 1\nrules:\n- match: any\n- match: {device: x}\n");
-        _cleanup_(messages_done) Messages more =
-                        lint("version: 1\nrules:\n- match: {device: '*'}\n- name: late\n  match: any\n- match: any\n- match: any\n");
+        _cleanup_(messages_done) Messages one =
+                        lint("version: 1\nrules:\n- match: any\n- match: {device: x}\n");
+        _cleanup_(messages_done) Messages more = lint("version: 1\nrules:\n- match: {device: '*'}\n- name: "
+                                                      "late\n  match: any\n- match: any\n- match: any\n");
 
         assert_int_equal(one.n_items, 1);
-        expect_message(&one, 0, 4, 3, "this rule reaches no port: the rule at test.yaml:3 matches every one");
+        expect_message(&one, 0, 4, 3,
+                       "this rule reaches no port: the rule at test.yaml:3 matches every one");
         assert_int_equal(more.n_items, 1);
-        expect_message(&more, 0, 4, 3, "rule 'late' and the 2 after it reach no port: the rule at test.yaml:3 matches every one");
+        expect_message(&more, 0, 4, 3,
+                       "rule 'late' and the 2 after it reach no port: the rule at test.yaml:3 matches every "
+                       "one");
 }
 
 static void test_tos(void **state) {
-        _cleanup_(messages_done) Messages messages =
-                        lint("version: 1\nrules:\n- match: {port: 1}\n  tos: 106\n- match: any\n  mode: v1\n  tos: 3\n");
+        _cleanup_(messages_done) Messages messages = lint("version: 1\nrules:\n- match: {port: 1}\n  tos: "
+                                                          "106\n- match: any\n  mode: v1\n  tos: 3\n");
 
         assert_int_equal(messages.n_items, 3);
-        expect_message(&messages, 0, 4, 3, "tos 106 sets ECN bits; if they are meant, 'dscp: 26' and 'ecn: 2' say so");
-        expect_message(&messages, 1, 7, 3, "tos 3 sets ECN bits; if they are meant, 'dscp: 0' and 'ecn: 3' say so");
-        expect_message(&messages, 2, 7, 3, "RoCE v1 carries no DSCP; with 'mode: v1' the TOS picks the VLAN priority only");
+        expect_message(&messages, 0, 4, 3,
+                       "tos 106 sets ECN bits; if they are meant, 'dscp: 26' and 'ecn: 2' say so");
+        expect_message(&messages, 1, 7, 3,
+                       "tos 3 sets ECN bits; if they are meant, 'dscp: 0' and 'ecn: 3' say so");
+        expect_message(&messages, 2, 7, 3,
+                       "RoCE v1 carries no DSCP; with 'mode: v1' the TOS picks the VLAN priority only");
 }
 
 static void test_present(void **state) {
-        _cleanup_(policy_unrefp) Policy *policy = policy_from(
-                        "version: 1\nrules:\n"
-                        "- match: {device: mlx5_0}\n"
-                        "- match: {port: 2}\n"
-                        "- match: {port: 13}\n"
-                        "- {name: gone, match: {device: rocep1s0f0}}\n"
-                        "- match: any\n");
+        _cleanup_(policy_unrefp) Policy *policy = policy_from("version: 1\nrules:\n"
+                                                              "- match: {device: mlx5_0}\n"
+                                                              "- match: {port: 2}\n"
+                                                              "- match: {port: 13}\n"
+                                                              "- {name: gone, match: {device: rocep1s0f0}}\n"
+                                                              "- match: any\n");
         _cleanup_(messages_done) Messages messages = {}, unsettled = {}, none = {};
         Device device = test_device();
         const Device *devices[] = { &device };
@@ -106,10 +114,8 @@ static void test_format(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_clean),
-                cmocka_unit_test(test_unreachable),
-                cmocka_unit_test(test_tos),
-                cmocka_unit_test(test_present),
+                cmocka_unit_test(test_clean),  cmocka_unit_test(test_unreachable),
+                cmocka_unit_test(test_tos),    cmocka_unit_test(test_present),
                 cmocka_unit_test(test_format),
         };
 

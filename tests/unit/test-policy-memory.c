@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Memory runs out at each allocation in turn: the answer is -ENOMEM, nothing is lost and nothing half-made comes out. */
+/* Memory runs out at each allocation in turn: the answer is -ENOMEM, nothing is lost and nothing half-made
+ * comes out. */
 
 #include <fcntl.h>
 
@@ -51,21 +52,25 @@ __attribute__((visibility("default"))) void free(void *memory) {
         __libc_free(memory);
 }
 
-static const char good[] =
-        "version: 1\n"
-        "rules:\n"
-        "- {name: a, match: {device: [a, '!b*'], port: 1, property: {P: x, Q: [y, z]}}, mode: v1, tos: 3}\n"
-        "- {match: {device: c, function: vf}, dscp: ef}\n- {match: {device: d}}\n- {match: {device: e}}\n"
-        "- {match: {device: f}}\n- {match: {device: g}}\n- {match: {device: h}}\n- {match: {device: i}}\n"
-        "- {match: {device: j}}\n- {match: {device: k}}\n- {match: {device: l}}\n- {match: {device: m}}\n"
-        "- {match: {device: n}}\n- {match: {device: o}}\n- {match: {device: p}}\n- {match: {device: q}}\n"
-        "- {match: any, tos: 3}\n- {match: any}\n";
+static const char good[] = "version: 1\n"
+                           "rules:\n"
+                           "- {name: a, match: {device: [a, '!b*'], port: 1, property: {P: x, Q: [y, z]}}, "
+                           "mode: v1, tos: 3}\n"
+                           "- {match: {device: c, function: vf}, dscp: ef}\n- {match: {device: d}}\n- "
+                           "{match: {device: e}}\n"
+                           "- {match: {device: f}}\n- {match: {device: g}}\n- {match: {device: h}}\n- "
+                           "{match: {device: i}}\n"
+                           "- {match: {device: j}}\n- {match: {device: k}}\n- {match: {device: l}}\n- "
+                           "{match: {device: m}}\n"
+                           "- {match: {device: n}}\n- {match: {device: o}}\n- {match: {device: p}}\n- "
+                           "{match: {device: q}}\n"
+                           "- {match: any, tos: 3}\n- {match: any}\n";
 
-static const char bad[] =
-        "version: 2\n\t \nmod: x\nrules:\n"
-        "- {name: \"\\n\", match: {device: [&a a, '[', !b*], port: 0, property: {P: x, P: [y, z]}}, mode: no}\n"
-        "- match: {node_guid: x}\n  tos: 256\n  dscp: 104\n"
-        "- [a, b[c]]\n";
+static const char bad[] = "version: 2\n\t \nmod: x\nrules:\n"
+                          "- {name: \"\\n\", match: {device: [&a a, '[', !b*], port: 0, property: {P: x, P: "
+                          "[y, z]}}, mode: no}\n"
+                          "- match: {node_guid: x}\n  tos: 256\n  dscp: 104\n"
+                          "- [a, b[c]]\n";
 
 /* Runs out of memory after each number of allocations until it suffices. */
 static void exhaust(const char *file, const char *text, int expected) {
@@ -81,7 +86,8 @@ static void exhaust(const char *file, const char *text, int expected) {
                 n_live = 0;
                 n_left = n;
                 counting = true;
-                r = file ? policy_load(file, NULL, &policy, &messages) : policy_parse(&source, 1, &policy, &messages);
+                r = file ? policy_load(file, NULL, &policy, &messages)
+                         : policy_parse(&source, 1, &policy, &messages);
                 n_left = -1;
                 if (r == 0)
                         policy_unref(policy);

@@ -41,7 +41,8 @@ static void test_key_that_failed(void **state) {
         Device device = test_device();
         MatchKey key;
 
-        assert_int_equal(judge_port("device: mlx5_0, driver: mlx5_core, netdev: eth0", &device, 0, &key), MATCH_NO);
+        assert_int_equal(judge_port("device: mlx5_0, driver: mlx5_core, netdev: eth0", &device, 0, &key),
+                         MATCH_NO);
         assert_int_equal(key, MATCH_NETDEV);
         assert_int_equal(judge_port("device: mlx5_0, property: {ID_PATH: x}", &device, 0, &key), MATCH_NO);
         assert_int_equal(key, MATCH_PROPERTY);
@@ -68,7 +69,8 @@ static void test_anchored(void **state) {
 
 /* Words that YAML 1.1 would read as booleans, nulls and numbers are names like any other. */
 static void test_words_are_names(void **state) {
-        static const char *const names[] = { "on", "off", "no", "yes", "null", "~", "true", "1", "1.5", "0x10" };
+        static const char *const names[] = { "on", "off",  "no", "yes", "null",
+                                             "~",  "true", "1",  "1.5", "0x10" };
 
         for (size_t i = 0; i < ELEMENTSOF(names); i++) {
                 Device device = test_device();
@@ -149,7 +151,8 @@ static void test_absent(void **state) {
 static void test_properties_all_count(void **state) {
         Device device = test_device();
 
-        assert_int_equal(judge("property: {ID_PATH: 'pci-*', ID_NET_NAME_PATH: [eth0, 'enp59*']}", &device), MATCH_YES);
+        assert_int_equal(judge("property: {ID_PATH: 'pci-*', ID_NET_NAME_PATH: [eth0, 'enp59*']}", &device),
+                         MATCH_YES);
         assert_int_equal(judge("property: {ID_PATH: 'pci-*', ID_NET_NAME_PATH: eth0}", &device), MATCH_NO);
         assert_int_equal(judge("property: {ID_PATH: 'pci-*', OTHER: '*'}", &device), MATCH_NO);
         assert_int_equal(judge("property: {ID_PATH: 'pci-*', OTHER: '!x'}", &device), MATCH_YES);
@@ -185,13 +188,16 @@ static void test_not_yet_known(void **state) {
         assert_int_equal(key, MATCH_PROPERTY);
 
         /* What the kernel says is final. */
-        assert_int_equal(judge("driver: mlx5_core, pci: '0000:*', pci_id: '15b3:*', function: pf, port: 1", &device), MATCH_YES);
+        assert_int_equal(judge("driver: mlx5_core, pci: '0000:*', pci_id: '15b3:*', function: pf, port: 1",
+                               &device),
+                         MATCH_YES);
         assert_int_equal(judge("node_guid: '248a:*'", &device), MATCH_YES);
 
         /* A key that fails for sure decides, wherever it stands. */
         assert_int_equal(judge_port("device: mlx5_0, driver: mlx4_core", &device, 0, &key), MATCH_NO);
         assert_int_equal(key, MATCH_DRIVER);
-        assert_int_equal(judge_port("driver: mlx5_core, device: other", &device, 0, &key), MATCH_NOT_YET_KNOWN);
+        assert_int_equal(judge_port("driver: mlx5_core, device: other", &device, 0, &key),
+                         MATCH_NOT_YET_KNOWN);
         assert_int_equal(key, MATCH_DEVICE);
 
         /* Announced by udev: the name is final, its properties are not written down yet. */
@@ -209,13 +215,13 @@ static void test_not_yet_known(void **state) {
 }
 
 static void test_first_match_wins(void **state) {
-        _cleanup_(policy_unrefp) Policy *policy = policy_from(
-                        "version: 1\n"
-                        "rules:\n"
-                        "  - {match: {device: [mlx5_0, mlx5_1]}, tos: 104}\n"
-                        "  - {match: {device: 'mlx5_*', port: 2}, tos: 24}\n"
-                        "  - {match: any, mode: v2}\n"
-                        "  - {match: {device: rxe0}, mode: v1}\n");
+        _cleanup_(policy_unrefp) Policy *policy =
+                        policy_from("version: 1\n"
+                                    "rules:\n"
+                                    "  - {match: {device: [mlx5_0, mlx5_1]}, tos: 104}\n"
+                                    "  - {match: {device: 'mlx5_*', port: 2}, tos: 24}\n"
+                                    "  - {match: any, mode: v2}\n"
+                                    "  - {match: {device: rxe0}, mode: v1}\n");
         Device device = test_device();
         const Rule *rule = NULL;
 
@@ -231,7 +237,8 @@ static void test_first_match_wins(void **state) {
         assert_int_equal(policy_find_rule(policy, &device, device.ports + 1, &rule), MATCH_YES);
         assert_ptr_equal(rule, policy->rules + 1);
 
-        /* Born with the name of another device's rule: the search stops there, the catch-all below does not get it. */
+        /* Born with the name of another device's rule: the search stops there, the catch-all below does not
+         * get it. */
         device.settled = false;
         assert_int_equal(policy_find_rule(policy, &device, device.ports, &rule), MATCH_NOT_YET_KNOWN);
         assert_ptr_equal(rule, policy->rules);
@@ -252,8 +259,10 @@ static void test_no_rule(void **state) {
 }
 
 static void test_files(void **state) {
-        static const char first[] = "version: 1\nenforcement: report\nrules:\n- match: any\n- {match: any, enforcement: enforce}\n";
-        static const char second[] = "{\"version\": 1, \"rules\": [{\"match\": {\"netdev\": \"eth0\"}, \"dscp\": \"ef\", \"ecn\": 1}]}";
+        static const char first[] = "version: 1\nenforcement: report\nrules:\n- match: any\n- {match: any, "
+                                    "enforcement: enforce}\n";
+        static const char second[] = "{\"version\": 1, \"rules\": [{\"match\": {\"netdev\": \"eth0\"}, "
+                                     "\"dscp\": \"ef\", \"ecn\": 1}]}";
         PolicyText texts[] = {
                 { (char *) "/etc/a.yaml", (char *) first, strlen(first) },
                 { (char *) "/etc/b.yaml", (char *) second, strlen(second) },
@@ -289,9 +298,11 @@ static void test_hash(void **state) {
         _cleanup_(policy_unrefp) Policy *twice = NULL;
         Messages messages = {};
 
-        assert_string_equal(policy->sha256, "7f2c43106364d8112fcc3060e4ab8b20f5d1a17d9cbf3c2540529663004adff8");
+        assert_string_equal(policy->sha256,
+                            "7f2c43106364d8112fcc3060e4ab8b20f5d1a17d9cbf3c2540529663004adff8");
         assert_int_equal(policy_parse((PolicyText[]) { whole, whole }, 2, &twice, &messages), 0);
-        assert_string_equal(twice->sha256, "c5f81730a7bfb3e61a05d377cabab65b42174b14a75555862ba77e2b7e701820");
+        assert_string_equal(twice->sha256,
+                            "c5f81730a7bfb3e61a05d377cabab65b42174b14a75555862ba77e2b7e701820");
 }
 
 static void test_references(void **state) {
@@ -319,9 +330,18 @@ static void fill(FILE *f, const char *text, unsigned digit) {
 /* Large policies are searched through an index, which must not change what is found. */
 static char *random_policy(unsigned *seed, size_t n_rules) {
         static const char *const keys[] = {
-                "device: mlx5_%x", "device: 'mlx5_%x*'", "device: '!mlx5_%x'", "device: [mlx5_%x, rxe0, mlx5_%x]",
-                "device: ['mlx5_*', '!mlx5_%x']", "node_guid: 248A:0703:004B:000%x", "pci_id: [15b3:101%x, 8086:000%x]",
-                "pci: ['0000:3B:00.0', '0000:3b:0%x.0']", "netdev: ens1f%xnp0", "driver: mlx5_core", "port: %x", "function: vf",
+                "device: mlx5_%x",
+                "device: 'mlx5_%x*'",
+                "device: '!mlx5_%x'",
+                "device: [mlx5_%x, rxe0, mlx5_%x]",
+                "device: ['mlx5_*', '!mlx5_%x']",
+                "node_guid: 248A:0703:004B:000%x",
+                "pci_id: [15b3:101%x, 8086:000%x]",
+                "pci: ['0000:3B:00.0', '0000:3b:0%x.0']",
+                "netdev: ens1f%xnp0",
+                "driver: mlx5_core",
+                "port: %x",
+                "function: vf",
         };
         char *text = NULL;
         size_t size;
@@ -332,7 +352,8 @@ static char *random_policy(unsigned *seed, size_t n_rules) {
         for (size_t i = 0; i < n_rules; i++) {
                 unsigned number = 1 + (unsigned) rand_r(seed) % 7;
                 /* From one of the devices, or one of the rest, or one of each. */
-                size_t one = (size_t) rand_r(seed) % ELEMENTSOF(keys), other = 5 + (size_t) rand_r(seed) % (ELEMENTSOF(keys) - 5);
+                size_t one = (size_t) rand_r(seed) % ELEMENTSOF(keys),
+                       other = 5 + (size_t) rand_r(seed) % (ELEMENTSOF(keys) - 5);
 
                 fputs("- match: {", f);
                 fill(f, keys[one], number);
