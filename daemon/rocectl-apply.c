@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* "rocectl apply": one pass without the daemon, as the one writer while it lasts. Needs neither systemd nor udevd, and leaves no
- * directory behind. */
+/* "rocectl apply": one pass without the daemon, as the one writer while it lasts. Needs neither systemd nor
+ * udevd, and leaves no directory behind. */
 
 #include <signal.h>
 #include <time.h>
@@ -12,8 +12,9 @@
 #include "runtime.h"
 #include "story.h"
 
-/* A young device may not be known to rdma_cm yet, or udev may be renaming it; kernels before 5.2 announce a device first and tell
- * rdma_cm then (drivers/infiniband/core/device.c), so there is no event to wait for. Spaced, some 2 s in all. */
+/* A young device may not be known to rdma_cm yet, or udev may be renaming it; kernels before 5.2 announce a
+ * device first and tell rdma_cm then (drivers/infiniband/core/device.c), so there is no event to wait for.
+ * Spaced, some 2 s in all. */
 static const unsigned retry_msec[] = { 50, 100, 200, 400, 600, 700 };
 
 static Now now_acquire(void) {
@@ -21,9 +22,11 @@ static Now now_acquire(void) {
 
         (void) clock_gettime(CLOCK_MONOTONIC, &monotonic);
         (void) clock_gettime(CLOCK_REALTIME, &realtime);
-        return (Now) {
-                .monotonic_usec = (uint64_t) monotonic.tv_sec * USEC_PER_SEC + (uint64_t) monotonic.tv_nsec / 1000,
-                .realtime_usec = (uint64_t) realtime.tv_sec * USEC_PER_SEC + (uint64_t) realtime.tv_nsec / 1000,
+        return (Now){
+                .monotonic_usec = (uint64_t) monotonic.tv_sec * USEC_PER_SEC +
+                                  (uint64_t) monotonic.tv_nsec / 1000,
+                .realtime_usec = (uint64_t) realtime.tv_sec * USEC_PER_SEC +
+                                 (uint64_t) realtime.tv_nsec / 1000,
         };
 }
 
@@ -61,7 +64,8 @@ static bool interrupted(void) {
         sigset_t pending;
 
         return sigpending(&pending) == 0 &&
-               (sigismember(&pending, SIGINT) > 0 || sigismember(&pending, SIGTERM) > 0 || sigismember(&pending, SIGHUP) > 0);
+               (sigismember(&pending, SIGINT) > 0 || sigismember(&pending, SIGTERM) > 0 ||
+                sigismember(&pending, SIGHUP) > 0);
 }
 
 static const DeviceReport *pass_find(const Pass *pass, const char *name) {
@@ -138,7 +142,8 @@ static int apply_lock(void) {
         int fd = runtime_lock();
 
         if (fd == -EBUSY)
-                complain(CODE_FAILED, "roced is running and applies the policy by itself; after a change of the policy: systemctl reload roced");
+                complain(CODE_FAILED, "roced is running and applies the policy by itself; after a change of "
+                                      "the policy: systemctl reload roced");
         else if (fd < 0)
                 complain(CODE_FAILED, "%s: %s; %s must be writable", LOCK_PATH, strerror(-fd), RUNTIME_PATH);
         return fd;
@@ -151,7 +156,8 @@ int verb_apply(const Options *options, char **arguments) {
         int r, left, code;
 
         if (geteuid() != 0)
-                return complain(CODE_FAILED, "only root may write to configfs: run \"rocectl apply\" as root");
+                return complain(CODE_FAILED,
+                                "only root may write to configfs: run \"rocectl apply\" as root");
         block_signals();
         lock_fd = apply_lock();
         if (lock_fd < 0)
@@ -170,13 +176,15 @@ int verb_apply(const Options *options, char **arguments) {
         if (r == -EINTR)
                 return complain(CODE_FAILED, "interrupted; what was changed stays, the journal tells what");
         if (r < 0)
-                return complain(CODE_FAILED, "RDMA devices cannot be read from /sys/class/infiniband: %s", strerror(-r));
+                return complain(CODE_FAILED, "RDMA devices cannot be read from /sys/class/infiniband: %s",
+                                strerror(-r));
 
         if (pass_lint(&pass, &judge) < 0)
                 need(NULL);
         output_open(options, false);
         code = pass_show(options, &pass, &judge, true);
         if (left != 0)
-                code = complain(CODE_FAILED, "directories in /sys/kernel/config/rdma_cm that were made in passing could not be removed");
+                code = complain(CODE_FAILED, "directories in /sys/kernel/config/rdma_cm that were made in "
+                                             "passing could not be removed");
         return output_close(code);
 }

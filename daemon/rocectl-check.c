@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* "rocectl check": reads policies and says what is wrong with them. Looks at the devices that are here only to tell which rules match
- * none of them. */
+/* "rocectl check": reads policies and says what is wrong with them. Looks at the devices that are here only
+ * to tell which rules match none of them. */
 
 #include "device.h"
 #include "report-json.h"
@@ -41,9 +41,12 @@ static void json_add_messages(json_object *list, const Messages *messages) {
                 bool error = message->severity == SEVERITY_ERROR;
 
                 json_object_object_add(object, "file", json_string(message->path));
-                json_object_object_add(object, "line", message->line > 0 ? json_object_new_int64(message->line) : NULL);
-                json_object_object_add(object, "column", message->line > 0 ? json_object_new_int64(message->column) : NULL);
-                json_object_object_add(object, "severity", json_object_new_string(error ? "error" : "warning"));
+                json_object_object_add(object, "line",
+                                       message->line > 0 ? json_object_new_int64(message->line) : NULL);
+                json_object_object_add(object, "column",
+                                       message->line > 0 ? json_object_new_int64(message->column) : NULL);
+                json_object_object_add(object, "severity",
+                                       json_object_new_string(error ? "error" : "warning"));
                 json_object_object_add(object, "text", json_string(message->text));
                 json_object_array_add(list, object);
         }
@@ -59,10 +62,14 @@ static json_object *json_checked(const char *file, const Judge *judge) {
         json_object_object_add(object, "file", json_string(file));
         json_object_object_add(object, "valid", json_object_new_boolean(judge->error == 0));
         json_object_object_add(object, "sha256",
-                               json_object_object_get_ex(policy, "sha256", &member) ? json_object_get(member) : NULL);
+                               json_object_object_get_ex(policy, "sha256", &member) ? json_object_get(member)
+                                                                                    : NULL);
         json_object_object_add(object, "files",
-                               json_object_object_get_ex(policy, "files", &member) ? json_object_get(member) : NULL);
-        json_object_object_add(object, "rules", judge->policy ? json_object_new_int64((int64_t) judge->policy->n_rules) : NULL);
+                               json_object_object_get_ex(policy, "files", &member) ? json_object_get(member)
+                                                                                   : NULL);
+        json_object_object_add(object, "rules",
+                               judge->policy ? json_object_new_int64((int64_t) judge->policy->n_rules)
+                                             : NULL);
         json_object_object_add(object, "messages", messages);
         return object;
 }
@@ -80,9 +87,11 @@ static void print_valid(const char *file, const Judge *judge) {
         while (policy->files[n_files])
                 n_files++;
         more = n_files > 1 ? need_text(" and %zu more", n_files - 1) : NEED(strdup(""));
-        warnings = n_warnings > 0 ? need_text(", %zu warning%s", n_warnings, n_warnings == 1 ? "" : "s") : NEED(strdup(""));
-        output_line("%s%s: valid, %zu rule%s%s, sha256 %s", file && !streq(file, "-") ? file : policy->files[0], more,
-                    policy->n_rules, policy->n_rules == 1 ? "" : "s", warnings, policy->sha256);
+        warnings = n_warnings > 0 ? need_text(", %zu warning%s", n_warnings, n_warnings == 1 ? "" : "s")
+                                  : NEED(strdup(""));
+        output_line("%s%s: valid, %zu rule%s%s, sha256 %s",
+                    file && !streq(file, "-") ? file : policy->files[0], more, policy->n_rules,
+                    policy->n_rules == 1 ? "" : "s", warnings, policy->sha256);
 }
 
 /* The worse of two exit codes: a file that cannot be read comes before one that is invalid. */
@@ -92,7 +101,8 @@ static int worse(int a, int b) {
         return MAX_OF(a, b);
 }
 
-static int check_one(const Options *options, const char *file, const Devices *devices, json_object *checked) {
+static int check_one(const Options *options, const char *file, const Devices *devices,
+                     json_object *checked) {
         _cleanup_(judge_done) Judge judge = {};
 
         if (!judge_load(file, &judge))
@@ -100,7 +110,8 @@ static int check_one(const Options *options, const char *file, const Devices *de
 
         /* Where there is no device at all a policy for another host is being checked. */
         if (judge.policy && devices->n_items > 0 &&
-            policy_lint_devices(judge.policy, (const Device *const *) devices->items, devices->n_items, &judge.messages) < 0)
+            policy_lint_devices(judge.policy, (const Device *const *) devices->items, devices->n_items,
+                                &judge.messages) < 0)
                 need(NULL);
 
         if (options->json)

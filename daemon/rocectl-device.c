@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* "rocectl status DEVICE": an ibstat's worth, by sysfs and libibverbs, as more keys of the document and as text. */
+/* "rocectl status DEVICE": an ibstat's worth, by sysfs and libibverbs, as more keys of the document and as
+ * text. */
 
 #include "rocectl-device.h"
 
@@ -22,7 +23,10 @@ void device_add_detail(json_object *device) {
         static const struct {
                 const char *key, *file;
         } files[] = {
-                { "type", "hca_type" }, { "board", "board_id" }, { "firmware", "fw_ver" }, { "sys_image_guid", "sys_image_guid" },
+                { "type", "hca_type" },
+                { "board", "board_id" },
+                { "firmware", "fw_ver" },
+                { "sys_image_guid", "sys_image_guid" },
         };
         const char *name = json_get_text(device, "name");
         json_object *ports;
@@ -84,12 +88,16 @@ static void print_attribute(json_object *port, Attribute attribute) {
 
         wanted_long = attribute == ATTRIBUTE_TOS ? tos_text(wanted) : NULL;
         found_long = attribute == ATTRIBUTE_TOS ? tos_text(found) : NULL;
-        printf("        %s: %s", attribute == ATTRIBUTE_TOS ? "TOS" : "Mode", found_long ? found_long : found ? found : "not known");
+        printf("        %s: %s", attribute == ATTRIBUTE_TOS ? "TOS" : "Mode",
+               found_long ? found_long
+               : found    ? found
+                          : "not known");
         if (wanted && !streq_ptr(wanted, found))
                 printf(", wanted %s", wanted_long ? wanted_long : wanted);
         printf(", ");
         output_toned(state_tone(state), state_to_string(state));
-        output_line("%s%s%s%s", since ? " since " : "", since ? since : "", reason ? ": " : "", reason ? reason : "");
+        output_line("%s%s%s%s", since ? " since " : "", since ? since : "", reason ? ": " : "",
+                    reason ? reason : "");
 }
 
 static void print_gids(json_object *port) {
@@ -101,13 +109,14 @@ static void print_gids(json_object *port) {
                 json_object *gid = json_object_array_get_idx(list, i);
                 const char *type = json_get_text(gid, "type"), *netdev = json_get_text(gid, "netdev");
 
-                output_line("            %4s  %-2s  %s%s%s", json_object_get_string(json_get(gid, "index")), type ? type : "",
-                            json_get_text(gid, "gid"), netdev ? "  " : "", netdev ? netdev : "");
+                output_line("            %4s  %-2s  %s%s%s", json_object_get_string(json_get(gid, "index")),
+                            type ? type : "", json_get_text(gid, "gid"), netdev ? "  " : "",
+                            netdev ? netdev : "");
         }
 }
 
 static void print_port(json_object *port) {
-        _cleanup_free_ char *supported = supported_text(port), *rule = rule_text(json_get(port, "rule"));
+        _cleanup_free_ char *supported = supported_text(port), *rule = rule_text(json_get(port, "rule"), true);
         const char *enforcement = json_get_text(json_get(port, "rule"), "enforcement");
 
         output_line("    Port %s", json_object_get_string(json_get(port, "port")));
@@ -120,7 +129,8 @@ static void print_port(json_object *port) {
         for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++)
                 print_attribute(port, a);
         if (rule)
-                output_line("        Rule: %s%s", rule, streq_ptr(enforcement, "report") ? ", reports only" : "");
+                output_line("        Rule: %s%s", rule,
+                            streq_ptr(enforcement, "report") ? ", reports only" : "");
         print_gids(port);
 }
 
@@ -128,14 +138,10 @@ void device_print(json_object *device) {
         static const struct {
                 const char *label, *key;
         } lines[] = {
-                { "Type", "type" },
-                { "Board", "board" },
-                { "Driver", "driver" },
-                { "Firmware", "firmware" },
-                { "PCI address", "pci" },
-                { "Function", "function" },
-                { "Node GUID", "node_guid" },
-                { "System image GUID", "sys_image_guid" },
+                { "Type", "type" },           { "Board", "board" },
+                { "Driver", "driver" },       { "Firmware", "firmware" },
+                { "PCI address", "pci" },     { "Function", "function" },
+                { "Node GUID", "node_guid" }, { "System image GUID", "sys_image_guid" },
         };
         const char *verbs_error = json_get_text(device, "verbs_error");
         json_object *ports;

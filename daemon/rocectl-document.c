@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Makes the picture of the host. What devices and ports there are is asked of sysfs each time; how they stand is the running daemon's
- * to say, or found by looking where there is no daemon. Never writes, never makes a directory. */
+/* Makes the picture of the host. What devices and ports there are is asked of sysfs each time; how they
+ * stand is the running daemon's to say, or found by looking where there is no daemon. Never writes, never
+ * makes a directory. */
 
 #include "rocectl-document.h"
 
@@ -62,17 +63,19 @@ json_object *document_begin(void) {
         char boot_id[SD_ID128_STRING_MAX];
         struct utsname host;
         struct timespec now;
+        uint64_t usec;
         sd_id128_t id;
 
         (void) uname(&host);
         (void) clock_gettime(CLOCK_REALTIME, &now);
+        usec = (uint64_t) now.tv_sec * USEC_PER_SEC + (uint64_t) now.tv_nsec / 1000;
         json_object_object_add(document, "schema", json_object_new_int(JSON_SCHEMA));
         json_object_object_add(document, "version", json_string(VERSION));
         json_object_object_add(document, "host", json_string(host.nodename));
-        json_object_object_add(document, "time",
-                               json_time((uint64_t) now.tv_sec * USEC_PER_SEC + (uint64_t) now.tv_nsec / 1000));
+        json_object_object_add(document, "time", json_time(usec));
         json_object_object_add(document, "boot_id",
-                               sd_id128_get_boot(&id) < 0 ? NULL : json_string(sd_id128_to_string(id, boot_id)));
+                               sd_id128_get_boot(&id) < 0 ? NULL
+                                                          : json_string(sd_id128_to_string(id, boot_id)));
         json_object_object_add(document, "kernel", json_string(host.release));
         return document;
 }
@@ -109,15 +112,13 @@ static json_object *json_port(const Device *device, const Port *port, const Host
 static json_object *json_device(const HostDevice *entry, const Host *host, int *compliance) {
         json_object *object = NEED(json_object_new_object()), *ports = NEED(json_object_new_array());
         const Device *device = entry->device;
-        int error = host_device_error(host, entry);
 
         json_object_object_add(object, "name", json_string(entry->name));
         json_add_device(object, device);
         for (size_t i = 0; device && i < device->n_ports; i++)
                 json_object_array_add(ports, json_port(device, device->ports + i, host, compliance));
         json_object_object_add(object, "ports", ports);
-        json_object_object_add(object, "errno", error < 0 ? json_object_new_int(-error) : NULL);
-        if (error < 0)
+        if (!device)
                 *compliance = compliance_add(*compliance, -1);
         return object;
 }
@@ -144,8 +145,8 @@ static int check_names(const Host *host, char **names) {
                         continue;
                 nearest = text_nearest(*names, present, host->n_devices);
                 code = complain(CODE_FAILED, "there is no RDMA device '%s'%s%s%s", *names,
-                                nearest ? "; did you mean '" : "; \"rocectl status\" shows all there are", nearest ? nearest : "",
-                                nearest ? "'?" : "");
+                                nearest ? "; did you mean '" : "; \"rocectl status\" shows all there are",
+                                nearest ? nearest : "", nearest ? "'?" : "");
         }
         free(present);
         return code;

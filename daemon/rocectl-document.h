@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The picture of the host that "status --json" prints. It is also what the tables are made from, so that people and programs are told
- * the same. */
+/* The picture of the host that "status --json" prints. It is also what the tables are made from, so that
+ * people and programs are told the same. */
 
 #include <json-c/json.h>
 
 #include "plan.h"
 #include "rocectl.h"
 
-/* The picture of all devices, or of those named. Gives an exit code: CODE_DONE or CODE_NOT_COMPLIANT by what the picture shows,
- * CODE_USAGE if the installed policy is invalid; with CODE_FAILED there is no picture, and why not has been said. */
+/* The picture of all devices, or of those named. Gives an exit code: CODE_DONE or CODE_NOT_COMPLIANT by what
+ * the picture shows, CODE_USAGE if the installed policy is invalid; with CODE_FAILED there is no picture,
+ * and why not has been said. */
 int document_acquire(const Options *options, char **names, json_object **ret);
 
 /* {"schema", "version", "host", "time", "boot_id", "kernel"}: what each document begins with. */

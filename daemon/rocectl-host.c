@@ -30,7 +30,8 @@ void report_excuse(DeviceReport *report) {
                 for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++) {
                         Verdict *verdict = report->ports[i].verdicts + a;
 
-                        if (verdict->state == STATE_FAILED && (verdict->error == -EACCES || verdict->error == -EPERM)) {
+                        if (verdict->state == STATE_FAILED &&
+                            (verdict->error == -EACCES || verdict->error == -EPERM)) {
                                 verdict->state = STATE_UNKNOWN;
                                 verdict->reason = REASON_NO_PERMISSION;
                         }
@@ -39,7 +40,11 @@ void report_excuse(DeviceReport *report) {
 
 /* -ENODEV: it has gone meanwhile. */
 static int host_device_acquire(const Host *host, HostDevice *entry) {
-        ReconcileRequest request = { .name = entry->name, .policy = host->judge.policy, .inotify_fd = -EBADF };
+        ReconcileRequest request = {
+                .name = entry->name,
+                .policy = host->judge.policy,
+                .inotify_fd = -EBADF,
+        };
         int r;
 
         if (host->ask_daemon) {
@@ -79,7 +84,7 @@ static int host_devices_acquire(Host *host) {
                 r = host_device_acquire(host, entry);
                 if (r < 0) {
                         host_device_done(entry);
-                        *entry = (HostDevice) {};
+                        *entry = (HostDevice){};
                 }
                 if (r < 0 && r != -ENODEV) {
                         for (; i < n; i++)
@@ -117,7 +122,9 @@ int host_acquire(const Options *options, Host *host) {
         r = host->running > 0 ? runtime_read_state(&host->state) : -ENOENT;
         if (host->ask_daemon) {
                 if (r < 0 && r != -ENOENT)
-                        return complain(CODE_FAILED, "%s cannot be read: %s; \"systemctl restart roced\" makes it anew", STATE_PATH,
+                        return complain(CODE_FAILED,
+                                        "%s cannot be read: %s; \"systemctl restart roced\" makes it anew",
+                                        STATE_PATH,
                                         r == -EBADMSG ? "it is of another release" : strerror(-r));
         } else {
                 if (!judge_load(options->policy_file, &host->judge))
@@ -131,25 +138,36 @@ int host_acquire(const Options *options, Host *host) {
         r = host_devices_acquire(host);
         if (r >= 0)
                 r = host_lint(host);
-        return r < 0 ? complain(CODE_FAILED, "RDMA devices cannot be read from /sys/class/infiniband: %s", strerror(-r)) : CODE_DONE;
+        if (r < 0)
+                return complain(CODE_FAILED, "RDMA devices cannot be read from /sys/class/infiniband: %s",
+                                strerror(-r));
+        return CODE_DONE;
 }
 
 /* The member of a list whose "key" is that name or number. */
-static json_object *list_find(json_object *object, const char *list_key, const char *key, const char *name, unsigned number) {
+static json_object *list_find(json_object *object, const char *list_key, const char *key, const char *name,
+                              unsigned number) {
         json_object *list, *entry;
         size_t n = json_get_list(object, list_key, &list);
 
         for (size_t i = 0; i < n; i++) {
                 entry = json_object_array_get_idx(list, i);
-                if (name ? streq_ptr(json_get_text(entry, key), name) : json_object_get_int64(json_get(entry, key)) == (int64_t) number)
+                if (name ? streq_ptr(json_get_text(entry, key), name)
+                         : json_object_get_int64(json_get(entry, key)) == (int64_t) number)
                         return entry;
         }
         return NULL;
 }
 
 /* A verdict that nobody has reached, and why. */
-static json_object *json_unjudged(const Port *port, Attribute attribute, int found, State state, const char *reason) {
-        Verdict verdict = { .wanted = VALUE_NONE, .found = found, .readback = VALUE_NONE, .state = port->roce ? state : STATE_NOT_ROCE };
+static json_object *json_unjudged(const Port *port, Attribute attribute, int found, State state,
+                                  const char *reason) {
+        Verdict verdict = {
+                .state = port->roce ? state : STATE_NOT_ROCE,
+                .wanted = VALUE_NONE,
+                .found = found,
+                .readback = VALUE_NONE,
+        };
         json_object *object = json_verdict(&verdict, attribute, 0);
 
         if (port->roce)
@@ -157,31 +175,38 @@ static json_object *json_unjudged(const Port *port, Attribute attribute, int fou
         return object;
 }
 
-static void add_daemon_verdicts(const Host *host, const Device *device, const Port *port, json_object *object) {
-        json_object *told = list_find(list_find(host->state, "devices", "name", device->name, 0), "ports", "port", NULL, port->number);
+static void add_daemon_verdicts(const Host *host, const Device *device, const Port *port,
+                                json_object *object) {
+        json_object *told = list_find(list_find(host->state, "devices", "name", device->name, 0), "ports",
+                                      "port", NULL, port->number);
 
         for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++) {
                 json_object *verdict = json_get(told, attribute_name(a));
 
                 json_object_object_add(object, attribute_name(a),
-                                       verdict ? json_object_get(verdict) :
-                                                 json_unjudged(port, a, VALUE_NONE, STATE_PENDING, "roced has not looked at it yet"));
+                                       verdict ? json_object_get(verdict)
+                                               : json_unjudged(port, a, VALUE_NONE, STATE_PENDING,
+                                                               "roced has not looked at it yet"));
         }
         json_object_object_add(object, "rule", json_object_get(json_get(told, "rule")));
 }
 
-static void add_own_verdicts(const Host *host, const DeviceReport *report, const Port *on_device, json_object *object) {
+static void add_own_verdicts(const Host *host, const DeviceReport *report, const Port *on_device,
+                             json_object *object) {
         const PortReport *port = report->ports;
+        const char *why_not = NULL;
 
+        if (host->judge.error < 0)
+                why_not = host->judge.error == -EBADMSG ? "the policy is invalid" :
+                                                          "the policy cannot be read";
         while (port->number != on_device->number)
                 port++;
         for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++)
-                json_object_object_add(object, attribute_name(a),
-                                       host->judge.error < 0 ? json_unjudged(on_device, a, port->verdicts[a].found, STATE_UNKNOWN,
-                                                                             host->judge.error == -EBADMSG ?
-                                                                                     "the policy is invalid" :
-                                                                                     "the policy cannot be read") :
-                                                               json_verdict(port->verdicts + a, a, 0));
+                json_object_object_add(
+                                object, attribute_name(a),
+                                why_not ? json_unjudged(on_device, a, port->verdicts[a].found, STATE_UNKNOWN,
+                                                        why_not)
+                                        : json_verdict(port->verdicts + a, a, 0));
         json_object_object_add(object, "rule", json_rule(port->rule, port->match));
 }
 
@@ -200,16 +225,19 @@ void host_add_verdicts(const Host *host, const Device *device, const Port *port,
                 add_own_verdicts(host, host_find(host, device)->report, port, object);
 }
 
-int host_device_error(const Host *host, const HostDevice *entry) {
+/* 0, or why the device as a whole is in trouble. */
+static int host_device_error(const Host *host, const HostDevice *entry) {
         int told;
 
         if (entry->error < 0 || !host->ask_daemon)
                 return entry->error;
-        told = json_object_get_int(json_get(list_find(host->state, "devices", "name", entry->name, 0), "errno"));
+        told = json_object_get_int(
+                        json_get(list_find(host->state, "devices", "name", entry->name, 0), "errno"));
         return told > 0 ? -told : 0;
 }
 
-/* Whether the files on disk differ from what the daemon has loaded: null if they cannot be read by the one who asks. */
+/* Whether the files on disk differ from what the daemon has loaded: null if the one who asks may not read
+ * them. */
 static json_object *json_stale(const Host *host, const char *loaded) {
         const char *file = json_get_text(host->state, "policy_file");
         char disk[64 + 1];
@@ -261,7 +289,8 @@ json_object *host_daemon(const Host *host) {
         static const char *const keys[] = { "since", "last_pass", "blocked" };
         json_object *daemon = NEED(json_object_new_object());
 
-        json_object_object_add(daemon, "running", host->running < 0 ? NULL : json_object_new_boolean(host->running));
+        json_object_object_add(daemon, "running",
+                               host->running < 0 ? NULL : json_object_new_boolean(host->running));
         for (size_t i = 0; i < ELEMENTSOF(keys); i++)
                 json_object_object_add(daemon, keys[i], json_object_get(json_get(host->state, keys[i])));
         return daemon;
@@ -279,10 +308,24 @@ json_object *host_warnings(const Host *host) {
         } else
                 warnings = json_warnings(&host->judge.messages);
 
+        for (size_t i = 0; i < host->n_devices; i++) {
+                int error = host_device_error(host, host->devices + i);
+                _cleanup_free_ char *text = NULL;
+
+                if (error == 0)
+                        continue;
+                text = need_text("%s: %s: %s", host->devices[i].name,
+                                 host->devices[i].device ? "its directory cannot be removed"
+                                                         : "the device cannot be read",
+                                 strerror(-error));
+                json_object_array_add(warnings, json_string(text));
+        }
+
         if (host->n_invalid > 0) {
                 _cleanup_free_ char *text = NULL;
 
-                text = need_text("%zu RDMA devices bear names that no path can hold and are left out; \"rdma dev set\" renames them",
+                text = need_text("%zu RDMA devices bear names that no path can hold and are left out; "
+                                 "\"rdma dev set\" renames them",
                                  host->n_invalid);
                 json_object_array_add(warnings, json_string(text));
         }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What is known of the host, and by whom: the devices that are there, and what the running daemon, or a look of our own, says of each. */
+/* What is known of the host, and by whom: the devices that are there, and what the running daemon, or a look
+ * of our own, says of each. */
 
 #include <json-c/json.h>
 
@@ -19,11 +20,11 @@ typedef struct HostDevice {
 typedef struct Host {
         HostDevice *devices; /* sorted by name */
         size_t n_devices;
-        size_t n_invalid;    /* devices whose names no path can hold */
-        int running;         /* 1: the daemon runs, 0: it does not, negative: cannot be told */
-        bool ask_daemon;     /* its word counts, not a look of our own */
-        json_object *state;  /* its state; NULL: it has told none yet */
-        Judge judge;         /* what a look of our own judges by */
+        size_t n_invalid;   /* devices whose names no path can hold */
+        int running;        /* 1: the daemon runs, 0: it does not, negative: cannot be told */
+        bool ask_daemon;    /* its word counts, not a look of our own */
+        json_object *state; /* its state; NULL: it has told none yet */
+        Judge judge;        /* what a look of our own judges by */
 } Host;
 
 /* An exit code; what went wrong has been said. */
@@ -35,9 +36,6 @@ void report_excuse(DeviceReport *report);
 
 /* Adds "mode", "tos" and "rule" of a port. */
 void host_add_verdicts(const Host *host, const Device *device, const Port *port, json_object *object);
-
-/* 0, or why the device as a whole is in trouble. */
-int host_device_error(const Host *host, const HostDevice *entry);
 
 /* The document's "policy", "daemon" and "warnings". */
 json_object *host_policy(const Host *host);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Prints. Whatever comes from devices, policies or the command line is made visible first: a name may hold what a terminal obeys. */
+/* Prints. Whatever comes from devices, policies or the command line is made visible first: a name may hold
+ * what a terminal obeys. */
 
 #include "rocectl-output.h"
 
@@ -78,7 +79,8 @@ void output_line(const char *format, ...) {
 static bool environment_is_true(const char *name) {
         const char *value = getenv(name);
 
-        return value && (streq(value, "1") || streq(value, "yes") || streq(value, "true") || streq(value, "on"));
+        return value &&
+               (streq(value, "1") || streq(value, "yes") || streq(value, "true") || streq(value, "on"));
 }
 
 /* The pager may run what its user types: where that user got root by sudo, it is told not to. */
@@ -183,8 +185,9 @@ void output_toned(Tone tone, const char *text) {
 
 /* A device's name need not be UTF-8, and JSON must be; and some legal characters are not for terminals. */
 void output_json(json_object *object) {
-        const char *text = NEED(json_object_to_json_string_ext(NEED(object), JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
-                                                                                     JSON_C_TO_STRING_NOSLASHESCAPE));
+        const char *text = NEED(json_object_to_json_string_ext(
+                        NEED(object),
+                        JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE));
         size_t size = strlen(text), length;
         uint32_t character;
 
@@ -232,7 +235,8 @@ void table_add(Table *table, const char *const *cells, int toned, Tone tone) {
 
                 if (scols_line_refer_data(line, i, text) < 0)
                         need(NULL);
-                if ((int) i == toned && color && scols_cell_set_color(scols_line_get_cell(line, i), color) < 0)
+                if ((int) i == toned && color &&
+                    scols_cell_set_color(scols_line_get_cell(line, i), color) < 0)
                         need(NULL);
         }
 }

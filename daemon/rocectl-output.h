@@ -16,10 +16,12 @@ typedef enum Tone {
         _TONE_MAX,
 } Tone;
 
-/* Before anything is printed: finds out about the terminal, and starts a pager if results are to be paged. */
+/* Before anything is printed: finds out about the terminal, and starts a pager if results are to be paged.
+ */
 void output_open(const Options *options, bool paged);
 
-/* After all is printed: waits for the pager. Gives "code", or CODE_FAILED where results could not be written. */
+/* After all is printed: waits for the pager. Gives "code", or CODE_FAILED where results could not be
+ * written. */
 int output_close(int code);
 
 /* Whether people's text may hold more than ASCII. */
@@ -47,6 +49,7 @@ Table *table_new(const Options *options, const Column *columns);
 Table *table_free(Table *table);
 DEFINE_CLEANUP(Table *, table_free)
 
-/* As many cells as columns; NULL shows as "-". "toned" is the number of the cell that bears the tone, -1: none. */
+/* As many cells as columns; NULL shows as "-". "toned" is the number of the cell that bears the tone, -1:
+ * none. */
 void table_add(Table *table, const char *const *cells, int toned, Tone tone);
 void table_print(Table *table);

@@ -9,14 +9,15 @@
 #include "rocectl-show.h"
 
 static const Column columns[] = {
-        { "DEVICE", false }, { "PORT", true },     { "NETDEV", false }, { "ATTRIBUTE", false },
-        { "FOUND", false },  { "WANTED", false },  { "RESULT", false }, { "RULE", false }, {},
+        { "DEVICE", false },    { "PORT", true },   { "NETDEV", false },
+        { "ATTRIBUTE", false }, { "FOUND", false }, { "WANTED", false },
+        { "RESULT", false },    { "RULE", false },  {},
 };
 #define COLUMN_RESULT 6
 
 /* How many attributes of ports there are of each kind. */
 typedef struct Count {
-        size_t changes, problems, ports;
+        size_t changes, problems, unknown, ports;
 } Count;
 
 void pass_done(Pass *pass) {
@@ -93,7 +94,8 @@ int pass_compliance(const Pass *pass) {
                         sum = compliance_add(sum, -1);
                 for (size_t k = 0; k < report->n_ports; k++)
                         for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++)
-                                sum = compliance_add(sum, state_is_compliant(report->ports[k].verdicts[a].state));
+                                sum = compliance_add(sum,
+                                                     state_is_compliant(report->ports[k].verdicts[a].state));
         }
         return sum;
 }
@@ -112,7 +114,8 @@ static const char *verdict_result(const Verdict *verdict, bool applied) {
 static json_object *json_entry(const DeviceReport *report, const PortReport *port, Attribute attribute) {
         const Verdict *verdict = port->verdicts + attribute;
         const Port *on_device = device_find_port(report->device, port->number);
-        json_object *object = NEED(json_object_new_object()), *values = NEED(json_verdict(verdict, attribute, 0));
+        json_object *values = NEED(json_verdict(verdict, attribute, 0));
+        json_object *object = NEED(json_object_new_object());
         Verdict before = *verdict;
         json_object *found;
 
@@ -125,7 +128,8 @@ static json_object *json_entry(const DeviceReport *report, const PortReport *por
         json_object_object_add(object, "found", json_object_get(json_get(found, "found")));
         json_object_object_add(object, "wanted", json_object_get(json_get(values, "wanted")));
         json_object_object_add(object, "readback",
-                               verdict->readback == VALUE_NONE ? NULL : json_object_get(json_get(values, "found")));
+                               verdict->readback == VALUE_NONE ? NULL
+                                                               : json_object_get(json_get(values, "found")));
         json_object_object_add(object, "state", json_object_get(json_get(values, "state")));
         json_object_object_add(object, "reason", json_object_get(json_get(values, "reason")));
         json_object_object_add(object, "errno", json_object_get(json_get(values, "errno")));
@@ -136,7 +140,8 @@ static json_object *json_entry(const DeviceReport *report, const PortReport *por
 }
 
 /* Sorts everything into what is a change and what is wrong and stays so. */
-static void pass_collect(const Pass *pass, bool applied, json_object *changes, json_object *problems, Count *count) {
+static void pass_collect(const Pass *pass, bool applied, json_object *changes, json_object *problems,
+                         Count *count) {
         for (size_t i = 0; i < pass->n_reports; i++) {
                 const DeviceReport *report = pass->reports[i];
 
@@ -149,19 +154,23 @@ static void pass_collect(const Pass *pass, bool applied, json_object *changes, j
                                         count->changes++;
                                         json_object_array_add(changes, json_entry(report, port, a));
                                 } else if (state_is_compliant(port->verdicts[a].state) <= 0) {
-                                        count->problems++;
+                                        if (port->verdicts[a].state == STATE_UNKNOWN)
+                                                count->unknown++;
+                                        else
+                                                count->problems++;
                                         json_object_array_add(problems, json_entry(report, port, a));
                                 }
                 }
         }
 }
 
-static void table_add_verdict(Table *table, const DeviceReport *report, const PortReport *port, Attribute attribute, bool applied) {
+static void table_add_verdict(Table *table, const DeviceReport *report, const PortReport *port,
+                              Attribute attribute, bool applied) {
         const Verdict *verdict = port->verdicts + attribute;
         const Port *on_device = device_find_port(report->device, port->number);
         char number[16], found[ATTRIBUTE_TEXT_MAX], wanted[ATTRIBUTE_TEXT_MAX];
         _cleanup_json_ json_object *json = json_rule(port->rule, port->match);
-        _cleanup_free_ char *rule = rule_text(json);
+        _cleanup_free_ char *rule = rule_text(json, true);
         const char *cells[] = {
                 report->name,
                 number,
@@ -193,44 +202,58 @@ static void print_table(const Options *options, const Pass *pass, bool applied) 
         table_print(table);
 }
 
-static void print_problems(json_object *problems) {
-        size_t n = json_object_array_length(problems);
+static void print_problems(const Pass *pass, bool applied) {
+        _cleanup_(notes_done) Notes notes = {};
 
-        for (size_t i = 0; i < n; i++) {
-                json_object *problem = json_object_array_get_idx(problems, i);
-                const char *reason = json_get_text(problem, "reason");
+        for (size_t i = 0; i < pass->n_reports; i++)
+                for (size_t k = 0; k < pass->reports[i]->n_ports; k++)
+                        for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++) {
+                                const PortReport *port = pass->reports[i]->ports + k;
+                                const Verdict *verdict = port->verdicts + a;
+                                _cleanup_json_ json_object *json = NULL;
 
-                output_line("%s port %s: %s: %s", json_get_text(problem, "device"),
-                            json_object_get_string(json_get(problem, "port")), json_get_text(problem, "attribute"),
-                            reason ? reason : "no reason known");
-        }
+                                if (state_is_compliant(verdict->state) > 0 ||
+                                    verdict_is_change(verdict, applied))
+                                        continue;
+                                json = json_verdict(verdict, a, 0);
+                                notes_add(&notes, pass->reports[i]->name, port->number,
+                                          verdict_text(json, a));
+                        }
+        notes_print(&notes);
 }
 
+/* One sentence for each kind of thing there is. */
 static void print_sum(const Count *count, const Judge *judge, bool applied) {
-        const char *would = applied ? "" : " would be";
-
         if (!judge->policy)
                 output_line("There is no policy, so nothing is managed.");
-        else if (count->changes == 0 && count->problems == 0)
-                output_line("Nothing to do: %zu RoCE port%s as the policy wants.", count->ports, count->ports == 1 ? " is" : "s are");
-        else if (count->problems == 0)
-                output_line("%zu value%s%s changed.", count->changes, count->changes == 1 ? "" : "s", would);
-        else
-                output_line("%zu value%s%s changed, %zu %s not as the policy wants%s.", count->changes,
-                            count->changes == 1 ? "" : "s", would, count->problems, count->problems == 1 ? "is" : "are",
-                            applied ? "" : " and would stay so");
+        else if (count->changes + count->problems + count->unknown == 0)
+                output_line("Nothing to do: %zu RoCE port%s as the policy wants.", count->ports,
+                            count->ports == 1 ? " is" : "s are");
+        if (count->changes > 0)
+                output_line("%zu value%s %s.", count->changes, count->changes == 1 ? "" : "s",
+                            applied ? "changed" : "would change");
+        if (count->problems > 0)
+                output_line("%zu value%s not as the policy wants%s.", count->problems,
+                            count->problems == 1 ? " is" : "s are", applied ? "" : ", and would stay so");
+        if (count->unknown > 0)
+                output_line("%zu value%s cannot be seen; root can.", count->unknown,
+                            count->unknown == 1 ? "" : "s");
 }
 
-/* The devices that could not be read, or whose directory is left: said in either form of output. Gives CODE_FAILED for any. */
+/* The devices that could not be read, or whose directory is left: said in either form of output. Gives
+ * CODE_FAILED for any. */
 static int complain_of_devices(const Pass *pass) {
         int code = CODE_DONE;
 
         for (size_t i = 0; i < pass->n_reports; i++)
                 if (pass->reports[i]->error < 0)
-                        code = complain(CODE_FAILED, "%s: %s: %s", pass->reports[i]->name, step_to_string(pass->reports[i]->error_step),
+                        code = complain(CODE_FAILED, "%s: %s: %s", pass->reports[i]->name,
+                                        step_to_string(pass->reports[i]->error_step),
                                         strerror(-pass->reports[i]->error));
         if (pass->n_invalid > 0)
-                complain(code, "%zu RDMA devices bear names that no path can hold and are left out; \"rdma dev set\" renames them",
+                complain(code,
+                         "%zu RDMA devices bear names that no path can hold and are left out; \"rdma dev "
+                         "set\" renames them",
                          pass->n_invalid);
         return code;
 }
@@ -253,9 +276,9 @@ int pass_show(const Options *options, const Pass *pass, const Judge *judge, bool
         else if (!options->quiet) {
                 print_table(options, pass, applied);
                 if (!options->no_legend) {
-                        if (count.changes + count.problems > 0)
+                        if (count.changes + count.problems + count.unknown > 0)
                                 putchar('\n');
-                        print_problems(problems);
+                        print_problems(pass, applied);
                         print_warnings(document);
                         print_sum(&count, judge, applied);
                 }

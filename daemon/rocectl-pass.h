@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* One pass over all devices, without the daemon: what "plan" and "apply" found or did, and how they tell it. */
+/* One pass over all devices, without the daemon: what "plan" and "apply" found or did, and how they tell it.
+ */
 
 #include <json-c/json.h>
 

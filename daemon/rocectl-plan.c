@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* "rocectl plan": what a pass would change. Writes no value; root makes a directory that is missing, to look, and removes it again. */
+/* "rocectl plan": what a pass would change. Writes no value; root makes a directory that is missing, to
+ * look, and removes it again. */
 
 #include "rocectl-host.h"
 #include "rocectl-output.h"
@@ -44,7 +45,8 @@ int verb_plan(const Options *options, char **arguments) {
         if (r >= 0)
                 r = pass_lint(&pass, &judge);
         if (r < 0)
-                return complain(CODE_FAILED, "RDMA devices cannot be read from /sys/class/infiniband: %s", strerror(-r));
+                return complain(CODE_FAILED, "RDMA devices cannot be read from /sys/class/infiniband: %s",
+                                strerror(-r));
 
         output_open(options, true);
         return output_close(pass_show(options, &pass, &judge, false));

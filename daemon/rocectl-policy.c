@@ -9,7 +9,7 @@
 #include "rocectl-output.h"
 
 bool judge_load(const char *file, Judge *judge) {
-        *judge = (Judge) {};
+        *judge = (Judge){};
         judge->error = policy_load(file, NULL, &judge->policy, &judge->messages);
         if (judge->error == -ENOMEM)
                 complain(CODE_FAILED, "out of memory");

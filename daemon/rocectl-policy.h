@@ -14,7 +14,8 @@ typedef struct Judge {
         int error; /* 0, -EBADMSG: it is invalid, else: it cannot be read */
 } Judge;
 
-/* Loads "file", NULL for the installed policy. What is wrong with it is kept in the judge; false: out of memory, and said so. */
+/* Loads "file", NULL for the installed policy. What is wrong with it is kept in the judge; false: out of
+ * memory, and said so. */
 bool judge_load(const char *file, Judge *judge);
 void judge_done(Judge *judge);
 

@@ -41,49 +41,74 @@ char *values_format(const char *found, const char *wanted) {
         return need_text("%s%s%s", found ? found : "?", output_is_utf8() ? "→" : "->", wanted);
 }
 
-char *rule_text(json_object *rule) {
+char *rule_text(json_object *rule, bool whole_path) {
         const char *name = json_get_text(rule, "name"), *source = json_get_text(rule, "source");
         const char *base = source ? strrchr(source, '/') : NULL;
 
         if (!source)
                 return NULL;
-        base = base ? base + 1 : source;
+        base = base && !whole_path ? base + 1 : source;
         return name ? need_text("%s (%s)", name, base) : need_text("%s", base);
 }
 
-static void print_note(const char *device, json_object *port, Attribute attribute) {
-        json_object *verdict = json_get(port, attribute_name(attribute));
-        State state = json_get_state(port, attribute);
-        const char *reason = json_get_text(verdict, "reason"), *since = json_get_text(verdict, "since");
-        _cleanup_free_ char *wanted = NULL, *found = NULL, *values = NULL;
+/* Of so many ports each is named. */
+#define NOTE_PORTS_MAX 4
 
-        if (state_is_compliant(state) > 0)
-                return;
-        wanted = value_text(verdict, "wanted");
-        found = value_text(verdict, "found");
-        if (wanted)
-                values = need_text(", wanted %s, found %s", wanted, found ? found : "nothing");
-        output_line("%s port %s: %s %s%s: %s%s%s%s", device, json_object_get_string(json_get(port, "port")),
-                    attribute_name(attribute), state_to_string(state), values ? values : "", reason ? reason : "no reason known",
-                    since ? " (since " : "", since ? since : "", since ? ")" : "");
+void notes_done(Notes *notes) {
+        for (size_t i = 0; i < notes->n_items; i++) {
+                free(notes->items[i].text);
+                free(notes->items[i].where);
+        }
+        free(notes->items);
 }
 
-void print_notes(json_object *devices) {
-        size_t n_devices = json_object_array_length(devices), n_ports;
-        json_object *ports;
+static Note *notes_find(Notes *notes, const char *text) {
+        for (size_t i = 0; i < notes->n_items; i++)
+                if (streq(notes->items[i].text, text))
+                        return notes->items + i;
+        return NULL;
+}
 
-        for (size_t i = 0; i < n_devices; i++) {
-                json_object *device = json_object_array_get_idx(devices, i);
-                const char *name = json_get_text(device, "name");
-                int error = json_object_get_int(json_get(device, "errno"));
+void notes_add(Notes *notes, const char *device, unsigned port, char *text) {
+        Note *note = notes_find(notes, text);
+        char *where;
 
-                if (error > 0)
-                        output_line("%s: the device cannot be read or tidied up: %s", name, strerror(error));
-                n_ports = json_get_list(device, "ports", &ports);
-                for (size_t k = 0; k < n_ports; k++)
-                        for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++)
-                                print_note(name, json_object_array_get_idx(ports, k), a);
+        if (!note) {
+                notes->items = NEED((Note *) reallocarray(notes->items, notes->n_items + 1, sizeof(Note)));
+                note = notes->items + notes->n_items++;
+                *note = (Note){ .text = text };
+        } else
+                free(text);
+
+        if (note->n_named == NOTE_PORTS_MAX) {
+                note->n_more++;
+                return;
         }
+        where = need_text("%s%s%s/%u", note->where ? note->where : "", note->where ? ", " : "", device,
+                          port);
+        free(note->where);
+        note->where = where;
+        note->n_named++;
+}
+
+void notes_print(const Notes *notes) {
+        for (size_t i = 0; i < notes->n_items; i++) {
+                const Note *note = notes->items + i;
+
+                if (note->n_more > 0)
+                        output_line("%s and %u more: %s", note->where, note->n_more, note->text);
+                else
+                        output_line("%s: %s", note->where, note->text);
+        }
+}
+
+char *verdict_text(json_object *verdict, Attribute attribute) {
+        _cleanup_free_ char *wanted = value_text(verdict, "wanted"), *found = value_text(verdict, "found");
+        const char *state = json_get_text(verdict, "state"), *reason = json_get_text(verdict, "reason");
+
+        return need_text("%s %s%s%s%s%s: %s", attribute_name(attribute), state ? state : "unknown",
+                         wanted ? ", wanted " : "", wanted ? wanted : "", found ? ", found " : "",
+                         found ? found : "", reason ? reason : "no reason known");
 }
 
 void print_warnings(json_object *document) {

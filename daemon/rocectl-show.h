@@ -19,11 +19,30 @@ char *values_format(const char *found, const char *wanted);
 /* The text of "found" or "wanted" in the document; allocated, NULL if absent. */
 char *value_text(json_object *verdict, const char *key);
 
-/* What is not compliant, a line for each attribute. */
-void print_notes(json_object *devices);
+/* Notes below a table. What is said of several ports is said once. */
+typedef struct Note {
+        char *text;
+        char *where;     /* "mlx5_0/1, mlx5_0/2" */
+        unsigned n_more; /* ports that are not named */
+        unsigned n_named;
+} Note;
+
+typedef struct Notes {
+        Note *items;
+        size_t n_items;
+} Notes;
+
+void notes_done(Notes *notes);
+
+/* Takes "text" over. */
+void notes_add(Notes *notes, const char *device, unsigned port, char *text);
+void notes_print(const Notes *notes);
+
+/* "mode drifted, wanted v2, found v1: the rule only reports"; allocated. "verdict" as in the document. */
+char *verdict_text(json_object *verdict, Attribute attribute);
 
 /* "Warning: …", a line for each. */
 void print_warnings(json_object *document);
 
-/* "storage rail (policy.yaml:4)"; allocated, NULL: no rule. */
-char *rule_text(json_object *rule);
+/* "storage rail (/etc/roced/policy.yaml:4)", or without the directory; allocated, NULL: no rule. */
+char *rule_text(json_object *rule, bool whole_path);

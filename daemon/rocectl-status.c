@@ -10,8 +10,17 @@
 #define COLUMN_RESULT 8
 
 static const Column columns[] = {
-        { "DEVICE", false }, { "PORT", true },  { "LINK", false }, { "STATE", false },  { "RATE", true }, { "NETDEV", false },
-        { "MODE", false },   { "TOS", false },  { "RESULT", false }, { "RULE", false }, {},
+        { "DEVICE", false },
+        { "PORT", true },
+        { "LINK", false },
+        { "STATE", false },
+        { "RATE", true },
+        { "NETDEV", false },
+        { "MODE", false },
+        { "TOS", false },
+        { "RESULT", false },
+        { "RULE", false },
+        {},
 };
 
 static char *attribute_cell(json_object *port, Attribute attribute) {
@@ -23,8 +32,9 @@ static char *attribute_cell(json_object *port, Attribute attribute) {
 
 static void table_add_port(Table *table, const char *device, json_object *port) {
         State state = state_worse(json_get_state(port, ATTRIBUTE_MODE), json_get_state(port, ATTRIBUTE_TOS));
-        _cleanup_free_ char *mode = attribute_cell(port, ATTRIBUTE_MODE), *tos = attribute_cell(port, ATTRIBUTE_TOS);
-        _cleanup_free_ char *rule = rule_text(json_get(port, "rule"));
+        _cleanup_free_ char *mode = attribute_cell(port, ATTRIBUTE_MODE);
+        _cleanup_free_ char *tos = attribute_cell(port, ATTRIBUTE_TOS);
+        _cleanup_free_ char *rule = rule_text(json_get(port, "rule"), false);
         const char *cells[] = {
                 device,
                 json_object_get_string(json_get(port, "port")),
@@ -51,7 +61,8 @@ static void print_table(const Options *options, json_object *devices) {
 
                 n_ports = json_get_list(device, "ports", &ports);
                 for (size_t k = 0; k < n_ports; k++)
-                        table_add_port(table, json_get_text(device, "name"), json_object_array_get_idx(ports, k));
+                        table_add_port(table, json_get_text(device, "name"),
+                                       json_object_array_get_idx(ports, k));
         }
         if (n == 0 && !options->no_legend)
                 output_line("There are no RDMA devices.");
@@ -66,10 +77,12 @@ static void print_count(json_object *devices) {
                 n_ports = json_get_list(json_object_array_get_idx(devices, i), "ports", &ports);
                 for (size_t k = 0; k < n_ports; k++) {
                         json_object *port = json_object_array_get_idx(ports, k);
-                        State mode = json_get_state(port, ATTRIBUTE_MODE), tos = json_get_state(port, ATTRIBUTE_TOS);
+                        State mode = json_get_state(port, ATTRIBUTE_MODE);
+                        State tos = json_get_state(port, ATTRIBUTE_TOS);
 
                         n_roce += mode != STATE_NOT_ROCE;
-                        n_compliant += mode != STATE_NOT_ROCE && state_is_compliant(mode) > 0 && state_is_compliant(tos) > 0;
+                        n_compliant += mode != STATE_NOT_ROCE && state_is_compliant(mode) > 0 &&
+                                       state_is_compliant(tos) > 0;
                 }
         }
         output_line("Ports: %zu of %zu RoCE ports compliant", n_compliant, n_roce);
@@ -83,7 +96,8 @@ static void print_policy(json_object *policy, bool running) {
 
         if (sha256) {
                 more = n_files > 1 ? need_text(" and %zu more", n_files - 1) : NEED(strdup(""));
-                output_line("Policy: %.12s, %s%s", sha256, json_object_get_string(json_object_array_get_idx(files, 0)), more);
+                output_line("Policy: %.12s, %s%s", sha256,
+                            json_object_get_string(json_object_array_get_idx(files, 0)), more);
         } else if (error && !running)
                 output_line("Policy: not valid");
         else
@@ -92,7 +106,7 @@ static void print_policy(json_object *policy, bool running) {
         if (error)
                 output_line("Policy on disk: %s; \"rocectl check\" tells more", error);
         else if (json_object_get_boolean(json_get(policy, "stale")))
-                output_line("Policy on disk: differs from what is loaded; \"systemctl reload roced\" loads it");
+                output_line("Policy on disk: not what is loaded; \"systemctl reload roced\" loads it");
 }
 
 static void print_daemon(json_object *daemon) {
@@ -102,15 +116,39 @@ static void print_daemon(json_object *daemon) {
         if (!running)
                 output_line("Daemon: cannot tell whether it runs");
         else if (!json_object_get_boolean(running))
-                output_line("Daemon: not running, nobody keeps the values; \"systemctl start roced\" starts it");
+                output_line("Daemon: not running; \"systemctl start roced\" starts it");
         else if (!since)
                 output_line("Daemon: starting");
         else
-                output_line("Daemon: running since %s, %s%s", since, last_pass ? "last pass " : "first pass not done",
-                            last_pass ? last_pass : "");
+                output_line("Daemon: running since %s, %s%s", since,
+                            last_pass ? "last pass " : "first pass not done", last_pass ? last_pass : "");
 
         if (blocked)
-                output_line("Kernel: has not answered since %s: %s", json_get_text(blocked, "since"), json_get_text(blocked, "where"));
+                output_line("Kernel: has not answered since %s: %s", json_get_text(blocked, "since"),
+                            json_get_text(blocked, "where"));
+}
+
+/* What is not compliant, and why. */
+static void print_notes(json_object *devices) {
+        size_t n_devices = json_object_array_length(devices), n_ports;
+        _cleanup_(notes_done) Notes notes = {};
+        json_object *ports;
+
+        for (size_t i = 0; i < n_devices; i++) {
+                json_object *device = json_object_array_get_idx(devices, i);
+
+                n_ports = json_get_list(device, "ports", &ports);
+                for (size_t k = 0; k < n_ports; k++) {
+                        json_object *port = json_object_array_get_idx(ports, k);
+
+                        for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++)
+                                if (state_is_compliant(json_get_state(port, a)) <= 0)
+                                        notes_add(&notes, json_get_text(device, "name"),
+                                                  (unsigned) json_object_get_int64(json_get(port, "port")),
+                                                  verdict_text(json_get(port, attribute_name(a)), a));
+                }
+        }
+        notes_print(&notes);
 }
 
 /* Notes and the daemon's health. */
@@ -139,7 +177,8 @@ int verb_status(const Options *options, char **arguments) {
         if (detail && !(options->quiet && !options->json))
                 device_add_detail(json_object_array_get_idx(devices, 0));
         if (code == CODE_USAGE)
-                complain(code, "the policy is invalid: %s", json_get_text(json_get(document, "policy"), "error"));
+                complain(code, "the policy is invalid: %s",
+                         json_get_text(json_get(document, "policy"), "error"));
 
         output_open(options, true);
         if (options->json)

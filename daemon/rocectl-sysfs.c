@@ -126,7 +126,8 @@ json_object *sysfs_gids(const char *device, unsigned port, bool roce) {
                 _cleanup_free_ char *type = NULL, *netdev = NULL;
                 struct in6_addr address;
 
-                if (!gid || inet_pton(AF_INET6, gid, &address) != 1 || memcmp(&address, &none, sizeof(none)) == 0)
+                if (!gid || inet_pton(AF_INET6, gid, &address) != 1 ||
+                    memcmp(&address, &none, sizeof(none)) == 0)
                         continue;
                 type = sysfs_line(device, "ports/%u/gid_attrs/types/%u", port, slots[i]);
                 netdev = sysfs_line(device, "ports/%u/gid_attrs/ndevs/%u", port, slots[i]);

@@ -6,7 +6,8 @@
 #include <json-c/json.h>
 #include <stdbool.h>
 
-/* One line of a file below the device's directory; allocated. NULL: it is not there, is empty, or cannot be read. */
+/* One line of a file below the device's directory; allocated. NULL: it is not there, is empty, or cannot be
+ * read. */
 char *sysfs_line(const char *device, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Adds "state", "physical_state" and "rate" of a port. */

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The only file that knows libibverbs. An open context pins the driver's module, so it lasts no longer than the look. */
+/* The only file that knows libibverbs. An open context pins the driver's module, so it lasts no longer than
+ * the look. */
 
 #include "rocectl-verbs.h"
 
 #include <infiniband/verbs.h>
 #include <net/if.h>
 
-#include "rocectl.h"
 #include "rocectl-sysfs.h"
+#include "rocectl.h"
 
 struct Verbs {
         struct ibv_context *context;
@@ -50,14 +51,16 @@ Verbs *verbs_open(const char *device, char why_not[static VERBS_TEXT_MAX]) {
         Verbs *verbs;
 
         if (!list) {
-                snprintf(why_not, VERBS_TEXT_MAX, "libibverbs finds no devices: %s; is ib_uverbs loaded?", strerror(errno));
+                snprintf(why_not, VERBS_TEXT_MAX, "libibverbs finds no devices: %s; is ib_uverbs loaded?",
+                         strerror(errno));
                 return NULL;
         }
 
         verbs = NEED((Verbs *) calloc(1, sizeof(Verbs)));
         found = list_find_device(list, device);
         if (!found)
-                snprintf(why_not, VERBS_TEXT_MAX, "libibverbs does not show this device; is ib_uverbs loaded and its provider installed?");
+                snprintf(why_not, VERBS_TEXT_MAX,
+                         "libibverbs does not show it; is ib_uverbs loaded and its provider installed?");
         else if (!(verbs->context = ibv_open_device(found)))
                 snprintf(why_not, VERBS_TEXT_MAX, "libibverbs cannot open this device: %s", strerror(errno));
         ibv_free_device_list(list);
@@ -100,7 +103,9 @@ json_object *verbs_gids(const Verbs *verbs, unsigned port) {
 
                 if (gid->port_num == port)
                         json_object_array_add(list, gid_entry(gid->gid_index, gid->gid.raw,
-                                                              gid->gid_type < ELEMENTSOF(types) ? types[gid->gid_type] : NULL,
+                                                              gid->gid_type < ELEMENTSOF(types)
+                                                                              ? types[gid->gid_type]
+                                                                              : NULL,
                                                               if_indextoname(gid->ndev_ifindex, netdev)));
         }
         return list;

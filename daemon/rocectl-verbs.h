@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* A device as libibverbs sees it. It shows only devices for which ib_uverbs and a provider library in user space are there. */
+/* A device as libibverbs sees it. It shows only devices for which ib_uverbs and a provider library in user
+ * space are there. */
 
 #include <json-c/json.h>
 

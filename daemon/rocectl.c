@@ -20,12 +20,12 @@ typedef struct Verb {
 } Verb;
 
 static const Verb verbs[] = {
-        { "status", "[DEVICE…]", true, "Show each port: what the policy wants, what is, and why",
+        { "status", "[DEVICE...]", true, "Show each port: what the policy wants, what is, and why",
           "With one DEVICE all that is known of it is shown. Any user may ask; nothing is changed.\n"
           "MODE and TOS show what was found, and after the arrow what is wanted if that differs.\n"
           "With --policy, or where roced does not run, ports are judged by the policy on disk.\n",
           verb_status },
-        { "check", "[FILE…]", true, "Test policies, with no daemon and no privileges",
+        { "check", "[FILE...]", true, "Test policies, with no daemon and no privileges",
           "Without FILE the installed policy is tested with its drop-ins; '-' is standard input.\n"
           "Errors and warnings go to stderr, with --quiet only errors.\n",
           verb_check },
@@ -34,8 +34,7 @@ static const Verb verbs[] = {
           "a directory in configfs for a moment, to be able to look.\n",
           verb_plan },
         { "apply", "", false, "Do one pass without the daemon",
-          "For an initramfs, a container, a host without systemd. Refuses while roced runs.\n",
-          verb_apply },
+          "For an initramfs, a container, a host without systemd. Refuses while roced runs.\n", verb_apply },
 };
 
 enum { OPTION_POLICY = 256, OPTION_NO_PAGER, OPTION_NO_LEGEND, OPTION_VERSION };
@@ -60,33 +59,36 @@ static const char options_help[] =
         "      --version      print the version\n"
         "  -h, --help         print this help, or that of a verb\n";
 
-static const char codes_help[] = "Exit code: 0 done and compliant, 1 it could not be done, 2 wrong usage or invalid policy,\n"
-                                 "3 done and not compliant.\n";
+static const char codes_help[] =
+        "Exit code: 0 done and compliant, 1 it could not be done, 2 wrong usage or invalid policy,\n"
+        "3 done and not compliant.\n";
 
 static void print_help(FILE *f) {
         fprintf(f,
-                "Usage: %s VERB [OPTION…] [ARGUMENT…]\n\n"
+                "Usage: %s VERB [OPTION...] [ARGUMENT...]\n\n"
                 "Looks at and tests the RoCE mode and TOS defaults of RDMA_CM that roced keeps.\n\n",
                 program_invocation_short_name);
         for (size_t i = 0; i < ELEMENTSOF(verbs); i++)
-                fprintf(f, "  %-6s %-11s%s  %s\n", verbs[i].name, verbs[i].arguments, strchr(verbs[i].arguments, '[') ? "  " : "",
-                        verbs[i].summary);
+                fprintf(f, "  %-6s %-12s  %s\n", verbs[i].name, verbs[i].arguments, verbs[i].summary);
         fprintf(f, "\n%s\n%s\nSee rocectl(1).\n", options_help, codes_help);
 }
 
 static void print_verb_help(const Verb *verb) {
-        printf("Usage: %s %s%s%s [OPTION…]\n\n%s.\n\n%s\n%s\n%s\nSee rocectl(1).\n", program_invocation_short_name, verb->name,
-               verb->arguments[0] ? " " : "", verb->arguments, verb->summary, verb->help, options_help, codes_help);
+        printf("Usage: %s %s%s%s [OPTION...]\n\n%s.\n\n%s\n%s\n%s\nSee rocectl(1).\n",
+               program_invocation_short_name, verb->name, verb->arguments[0] ? " " : "", verb->arguments,
+               verb->summary, verb->help, options_help, codes_help);
 }
 
 /* "dashes" go before the word in what is said. */
-static int complain_of_word(const char *what, const char *dashes, const char *word, const char *const *words, size_t n_words) {
+static int complain_of_word(const char *what, const char *dashes, const char *word, const char *const *words,
+                            size_t n_words) {
         const char *nearest = text_nearest(word, words, n_words);
 
         if (nearest)
-                return complain(CODE_USAGE, "unknown %s '%s%s'; did you mean '%s%s'?", what, dashes, word, dashes, nearest);
-        return complain(CODE_USAGE, "unknown %s '%s%s'; \"%s --help\" shows all there are", what, dashes, word,
-                        program_invocation_short_name);
+                return complain(CODE_USAGE, "unknown %s '%s%s'; did you mean '%s%s'?", what, dashes, word,
+                                dashes, nearest);
+        return complain(CODE_USAGE, "unknown %s '%s%s'; \"%s --help\" shows all there are", what, dashes,
+                        word, program_invocation_short_name);
 }
 
 /* getopt_long(3) takes abbreviations, which would bind us for ever to the names of options to come. */
@@ -183,7 +185,8 @@ static int run(int argc, char **argv) {
                 return CODE_DONE;
         }
         if (!verb->takes_arguments && optind + 1 < argc)
-                return complain(CODE_USAGE, "%s takes no argument, '%s' is too much", verb->name, argv[optind + 1]);
+                return complain(CODE_USAGE, "%s takes no argument, '%s' is too much", verb->name,
+                                argv[optind + 1]);
         return verb->run(&options, argv + optind + 1);
 }
 
