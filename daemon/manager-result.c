@@ -17,16 +17,22 @@ bool entry_is_compliant(const DeviceEntry *entry) {
         return true;
 }
 
-static bool entry_has_state(const DeviceEntry *entry, State state) {
-        for (size_t i = 0; i < entry->n_ports; i++)
-                for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++)
-                        if (entry->ports[i].stories[a].last.state == state)
-                                return true;
+static bool port_has_state(const PortEntry *port, State state) {
+        for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++)
+                if (port->stories[a].last.state == state)
+                        return true;
         return false;
 }
 
-bool entry_has_failed(const DeviceEntry *entry) {
-        return entry_has_state(entry, STATE_FAILED);
+bool port_has_failed(const PortEntry *port) {
+        return port_has_state(port, STATE_FAILED);
+}
+
+static bool entry_has_state(const DeviceEntry *entry, State state) {
+        for (size_t i = 0; i < entry->n_ports; i++)
+                if (port_has_state(entry->ports + i, state))
+                        return true;
+        return false;
 }
 
 uint64_t entry_late_deadline(const DeviceEntry *entry) {
@@ -80,7 +86,7 @@ static uint64_t retry_spell(unsigned retries) {
 /* Looks again at what is pending or failed after a spell that doubles, and at what is held back when the hold ends. */
 static void entry_plan_retry(DeviceEntry *entry, Now now) {
         uint64_t spell_usec = retry_spell(entry->retries);
-        bool failed = entry->report->error < 0 || entry_has_failed(entry);
+        bool failed = entry->report->error < 0 || entry_has_state(entry, STATE_FAILED);
         bool pending = entry_has_state(entry, STATE_PENDING) && spell_usec < MANAGER_RETRY_MAX_USEC;
 
         for (size_t i = 0; i < entry->n_ports; i++)
@@ -89,7 +95,7 @@ static void entry_plan_retry(DeviceEntry *entry, Now now) {
                                 entry_mark_later(entry, TRIGGER_DRIFT, entry->ports[i].stories[a].hold_until_usec);
 
         if (failed || pending) {
-                entry_mark_later(entry, entry->trigger, now.monotonic_usec + spell_usec);
+                entry_mark_later(entry, entry->job_trigger, now.monotonic_usec + spell_usec);
                 entry->retries++;
         }
 }
@@ -152,17 +158,22 @@ static void entry_tell_ports(Manager *manager, DeviceEntry *entry, bool new_inst
                 PortReport *port = entry->report->ports + i;
 
                 for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++) {
+                        if (entry->report->changed_hands && !port->verdicts[a].tried)
+                                continue;
+
                         StoryContext context = {
                                 .report = entry->report, .port = port, .attribute = a,
-                                .trigger = entry->trigger, .new_instance = new_instance, .now = now,
+                                .trigger = entry->job_trigger, .new_instance = new_instance, .now = now,
                         };
 
                         if (story_update(entry->ports[i].stories + a, port->verdicts + a, &context))
                                 manager->changed = true;
                 }
 
-                if (port->verdicts[ATTRIBUTE_MODE].reason == REASON_MODE_REFUSED)
+                if (port->verdicts[ATTRIBUTE_MODE].reason == REASON_MODE_REFUSED) {
                         entry->ports[i].refused_mode = port->verdicts[ATTRIBUTE_MODE].wanted;
+                        entry->ports[i].refused_support = port->support;
+                }
         }
 }
 
@@ -177,10 +188,9 @@ static void manager_reconcile_done(Manager *manager, DeviceEntry *entry, DeviceR
         same_instance = entry->report && entry->report->device && report->device &&
                         entry->report->device->instance == report->device->instance;
 
-        /* What was read and written belongs to two devices: nothing can be said but "again". */
-        if (report->changed_hands || entry_adopt_ports(entry, report, same_instance) < 0) {
-                entry_mark_later(entry, entry->trigger, now.monotonic_usec + retry_spell(entry->retries++));
+        if (entry_adopt_ports(entry, report, same_instance) < 0) {
                 device_report_free(report);
+                entry_mark_later(entry, entry->trigger, now.monotonic_usec + retry_spell(entry->retries++));
                 return;
         }
 
@@ -194,6 +204,7 @@ static void manager_reconcile_done(Manager *manager, DeviceEntry *entry, DeviceR
                 manager->resync_usec = MIN_OF(manager->resync_usec, now.monotonic_usec + MANAGER_RESYNC_UNWATCHED_USEC);
         }
         entry_tell_ports(manager, entry, !same_instance, now);
+        entry_mark_touched(entry);
         entry_plan_retry(entry, now);
 }
 
@@ -250,7 +261,7 @@ void manager_job_done(Manager *manager, Job *job, Now now) {
         if (job->type == JOB_LIST)
                 manager_list_done(manager, job, now);
         else if (entry && job->error < 0) /* out of memory */
-                entry_mark_later(entry, entry->trigger, now.monotonic_usec + USEC_PER_SEC);
+                entry_mark_later(entry, entry->job_trigger, now.monotonic_usec + USEC_PER_SEC);
         else if (entry)
                 manager_reconcile_done(manager, entry, TAKE_PTR(job->report), now);
         job_free(job);
@@ -364,7 +375,7 @@ static void entry_check_late(Manager *manager, DeviceEntry *entry, Now now) {
                 for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++) {
                         StoryContext context = {
                                 .report = entry->report, .port = entry->report->ports + i,
-                                .attribute = a, .trigger = entry->trigger, .now = now,
+                                .attribute = a, .trigger = entry->job_trigger, .now = now,
                         };
 
                         (void) story_check_late(entry->ports[i].stories + a, &context);

@@ -178,18 +178,42 @@ void manager_set_policy(Manager *manager, Policy *policy, Trigger trigger) {
         manager_mark_all(manager, trigger);
 }
 
+static bool manager_runs(const Manager *manager, const char *name) {
+        return manager->running && manager->running->name && streq(manager->running->name, name);
+}
+
+/* Own writes are heard of, too. Of what has failed the retries take care: a write that the kernel takes and ignores must not call for
+ * the next one. What is heard while a job runs waits until it is known what the job found. */
 void manager_mark_watch(Manager *manager, int watch) {
+        DeviceEntry *running;
+
         for (size_t i = 0; i < manager->n_entries; i++) {
                 DeviceEntry *entry = manager->entries[i];
 
-                for (size_t p = 0; p < entry->n_ports; p++)
-                        if (entry->ports[p].watch == watch) {
-                                /* A write that the kernel took and ignored is heard of too, and was perhaps our own. */
-                                if (!entry->dirty || !entry_has_failed(entry))
-                                        entry_mark(entry, TRIGGER_DRIFT);
-                                return;
-                        }
+                for (size_t p = 0; p < entry->n_ports; p++) {
+                        if (entry->ports[p].watch != watch)
+                                continue;
+                        if (manager_runs(manager, entry->name))
+                                entry->ports[p].touched = true;
+                        else if (!port_has_failed(entry->ports + p))
+                                entry_mark(entry, TRIGGER_DRIFT);
+                        return;
+                }
         }
+
+        /* Perhaps of the job under way, which has not reported it yet. */
+        running = manager->running && manager->running->name ? manager_find_entry(manager, manager->running->name) : NULL;
+        if (running)
+                running->touched = true;
+}
+
+void entry_mark_touched(DeviceEntry *entry) {
+        for (size_t i = 0; i < entry->n_ports; i++) {
+                if ((entry->touched || entry->ports[i].touched) && !port_has_failed(entry->ports + i))
+                        entry_mark(entry, TRIGGER_DRIFT);
+                entry->ports[i].touched = false;
+        }
+        entry->touched = false;
 }
 
 void manager_mark_netdev(Manager *manager, Trigger trigger) {
@@ -214,6 +238,7 @@ static int job_remember(Job *job, const DeviceEntry *entry, uint64_t now_usec) {
         for (size_t i = 0; i < entry->n_ports; i++) {
                 job->memory[i].port = entry->ports[i].number;
                 job->memory[i].refused_mode = entry->ports[i].refused_mode;
+                job->memory[i].refused_support = entry->ports[i].refused_support;
                 for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++)
                         job->memory[i].hold[a] = now_usec < entry->ports[i].stories[a].hold_until_usec;
         }
@@ -282,6 +307,7 @@ static Job *manager_new_job(Manager *manager, uint64_t now_usec) {
         leftover = manager_find_leftover(manager, entry->name);
         job->leftover = leftover ? leftover->stamp : 0;
         manager->cursor = position + 1;
+        entry->job_trigger = entry->trigger;
         entry->dirty = false;
         return TAKE_PTR(job);
 }
@@ -359,7 +385,7 @@ bool manager_is_settled(const Manager *manager, uint64_t now_usec) {
 bool manager_is_judged(const Manager *manager, const char *name, uint64_t now_usec) {
         const DeviceEntry *entry = manager_find_entry(manager, name);
 
-        if (manager->running && manager->running->name && streq(manager->running->name, name))
+        if (manager_runs(manager, name))
                 return false;
         return !entry || !entry->dirty || entry->not_before_usec > now_usec;
 }

@@ -23,16 +23,20 @@
 typedef struct PortEntry {
         unsigned number;
         int refused_mode; /* of this instance; VALUE_NONE: none */
+        unsigned refused_support;
         int watch;        /* inotify watch descriptor; -1: none */
+        bool touched;     /* written to while a job looked at it, by that job or by another program */
         Story stories[_ATTRIBUTE_MAX];
 } PortEntry;
 
 typedef struct DeviceEntry {
         char *name;
         bool dirty;
-        Trigger trigger;
+        Trigger trigger;     /* of the mark */
+        Trigger job_trigger; /* of the job under way, or of the last one */
         uint64_t not_before_usec; /* when dirty: not to be looked at earlier */
         unsigned retries;
+        bool touched; /* a watch that the job under way has set may have spoken */
         uint64_t announced_instance; /* udev is about to announce it: its name is final; 0: none */
         DeviceReport *report; /* the last one; NULL: not judged yet */
         int told_error;       /* of the device as a whole */

@@ -151,6 +151,12 @@ static void verdict_without_directory(const ReconcileRequest *request, const Dir
                 verdict_look(verdict, attribute, rule, &look, stance);
 }
 
+static bool name_changed_hands(const Device *device) {
+        uint64_t instance;
+
+        return device_instance_acquire(device->name, &instance) < 0 || instance != device->instance;
+}
+
 static void reconcile_attribute(const ReconcileRequest *request, const Directory *directory, const Device *device,
                                 PortReport *port, Attribute attribute) {
         const PortMemory *memory = request_find_memory(request, device, port->number);
@@ -169,10 +175,13 @@ static void reconcile_attribute(const ReconcileRequest *request, const Directory
         }
 
         look = attribute_look(request, directory, STEP_READ, port->number, attribute);
-        if (attribute == ATTRIBUTE_MODE && look.error == 0 && look.value != verdict->wanted)
-                (void) port_support_acquire(device->name, port->number, &look.support);
-        if (look.support & (verdict->wanted == ROCE_V1 ? SUPPORT_V1 : SUPPORT_V2))
-                stance.refused_mode = VALUE_NONE; /* its GIDs have changed their mind: try anew */
+        if (attribute == ATTRIBUTE_MODE && look.error == 0 && look.value != verdict->wanted) {
+                (void) port_support_acquire(device->name, port->number, &port->support);
+                look.support = port->support;
+                /* A refusal holds as long as the port's GIDs stay as they were then. */
+                if (memory && port->support != memory->refused_support)
+                        stance.refused_mode = VALUE_NONE;
+        }
 
         verdict_look(verdict, attribute, port->rule, &look, &stance);
         if (!verdict->due || !stance.may_write)
@@ -181,6 +190,9 @@ static void reconcile_attribute(const ReconcileRequest *request, const Directory
         progress_set(request, STEP_WRITE, port->number, attribute);
         r = attribute_write(directory->fd, port->number, attribute, verdict->wanted);
         look = attribute_look(request, directory, STEP_READ_BACK, port->number, attribute);
+        /* The directory is but a name: what was written and read back is this device's only if it bears the name still. */
+        if (look.error == 0 && name_changed_hands(device))
+                look.error = -ENODEV;
         verdict_conclude(verdict, attribute, r, &look);
 }
 
@@ -354,10 +366,21 @@ static int acquire_flags(const Policy *policy) {
                (keys & 1U << MATCH_NETDEV ? ACQUIRE_NETDEV_SETTLED : 0);
 }
 
-static bool name_changed_hands(const Device *device) {
-        uint64_t instance;
+/* Where the name passed to another device, what was only read may be that one's value. What was written has been checked by itself. */
+static void report_check_hands(DeviceReport *report) {
+        if (!report->device || !name_changed_hands(report->device))
+                return;
 
-        return device_instance_acquire(device->name, &instance) < 0 || instance != device->instance;
+        report->changed_hands = true;
+        for (size_t i = 0; i < report->n_ports; i++)
+                for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++) {
+                        Verdict *verdict = report->ports[i].verdicts + a;
+
+                        if (verdict->state == STATE_OK && !verdict->tried) {
+                                verdict->state = STATE_PENDING;
+                                verdict->reason = REASON_NO_DEVICE;
+                        }
+                }
 }
 
 int reconcile_device(const ReconcileRequest *request, DeviceReport **ret) {
@@ -392,7 +415,7 @@ int reconcile_device(const ReconcileRequest *request, DeviceReport **ret) {
                         report->leftover = leftover_stamp_acquire(request->name);
                 directory_tidy(request, &directory, report);
                 progress_set(request, STEP_ACQUIRE, 0, -1);
-                report->changed_hands = report->device && name_changed_hands(report->device);
+                report_check_hands(report);
         }
 
         progress_set(request, STEP_NONE, 0, -1);

@@ -20,6 +20,7 @@ typedef enum ReconcileFlags {
 typedef struct PortMemory {
         unsigned port;
         int refused_mode;          /* the kernel answered EINVAL to it; VALUE_NONE: to none */
+        unsigned refused_support;  /* what the GIDs showed then */
         bool hold[_ATTRIBUTE_MAX]; /* backing off from another writer */
 } PortMemory;
 
@@ -49,6 +50,7 @@ typedef struct PortReport {
         const Rule *rule; /* the winner, or the one that the search stopped at; borrowed from the report's policy; NULL: none */
         MatchResult match;
         Verdict verdicts[_ATTRIBUTE_MAX];
+        unsigned support; /* set of Support as seen in its GIDs; only looked at when the mode differs */
         int watch; /* inotify watch descriptor of ports/<n>; -1: none */
 } PortReport;
 

@@ -178,7 +178,8 @@ static void service_pump_work(Service *service, Now now) {
         settled = manager_is_settled(manager, now.monotonic_usec);
         service->unpublished = manager_take_changed(manager) || service->unpublished;
 
-        if (service->answer_due && (settled || now.monotonic_usec >= service->answer_by_usec))
+        if (service->answer_due && (settled || now.monotonic_usec >= service->answer_by_usec ||
+                                    (service->ready && manager->blocked)))
                 service_notify_ready(service, now);
         else if (service->unpublished &&
                  (settled || manager->blocked || now.monotonic_usec >= service->published_usec + SERVICE_PUBLISH_USEC))

@@ -5,18 +5,19 @@
 #include "configfs.h"
 
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
-
-#ifndef CONFIGFS_MAGIC
-#define CONFIGFS_MAGIC 0x62656570
-#endif
 
 #define DIRECTORY_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
+/* Where it is not mounted there is an empty directory of sysfs. */
+static bool configfs_is_mounted(void) {
+        struct stat mounted, above;
+
+        return stat(CONFIGFS_PATH, &mounted) >= 0 && stat(CONFIGFS_PATH "/..", &above) >= 0 &&
+               mounted.st_dev != above.st_dev;
+}
+
 int rdma_cm_open(void) {
-        struct statfs fs;
         int fd;
 
         fd = open(RDMA_CM_PATH, DIRECTORY_FLAGS);
@@ -25,9 +26,7 @@ int rdma_cm_open(void) {
         if (errno != ENOENT)
                 return -errno;
 
-        if (statfs(CONFIGFS_PATH, &fs) < 0 || fs.f_type != CONFIGFS_MAGIC)
-                return -ENOTCONN;
-        return -ENOENT;
+        return configfs_is_mounted() ? -ENOENT : -ENOTCONN;
 }
 
 int device_directory_open(int rdma_cm_fd, const char *name) {
@@ -80,6 +79,8 @@ int attribute_read(int directory_fd, unsigned port, Attribute attribute, int *re
         ssize_t n;
 
         fd = attribute_open(directory_fd, port, attribute, O_RDONLY);
+        if (fd == -ENOENT && !device_directory_has_port(directory_fd, port))
+                return -ENODEV;
         if (fd < 0)
                 return fd;
 

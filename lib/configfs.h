@@ -26,8 +26,8 @@ int device_directory_remove(int rdma_cm_fd, const char *name);
 /* Whether the directory has ports/<port>. A directory keeps the ports its device had when it was made. */
 bool device_directory_has_port(int directory_fd, unsigned port);
 
-/* Opens anew at each call, since an open attribute goes on giving the old value. -ENOENT: no such port or attribute,
- * -ENODEV: the device has gone, -EBADMSG: the text is no value. */
+/* Opens anew at each call, since an open attribute goes on giving the old value. -ENOENT: this kernel has no such attribute,
+ * -ENODEV: the device has gone, or the directory, -EBADMSG: the text is no value. */
 int attribute_read(int directory_fd, unsigned port, Attribute attribute, int *ret_value);
 
 /* One write(2). -EINVAL for a mode: the port cannot do it, as only the two right texts are ever written. -EMSGSIZE: a short write. */
