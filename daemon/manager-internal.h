@@ -14,6 +14,9 @@ uint64_t manager_blocked_deadline(const Manager *manager);
 /* Makes it dirty, but not to be looked at before that monotonic time. */
 void entry_mark_later(DeviceEntry *entry, Trigger trigger, uint64_t not_before_usec);
 
+/* What was written to while the job ran is looked at again. */
+void entry_mark_touched(DeviceEntry *entry);
+
 bool entry_is_compliant(const DeviceEntry *entry);
-bool entry_has_failed(const DeviceEntry *entry); /* an attribute of a port has */
+bool port_has_failed(const PortEntry *port); /* an attribute of it has */
 uint64_t entry_late_deadline(const DeviceEntry *entry);

@@ -190,10 +190,10 @@ static void reconcile_attribute(const ReconcileRequest *request, const Directory
         progress_set(request, STEP_WRITE, port->number, attribute);
         r = attribute_write(directory->fd, port->number, attribute, verdict->wanted);
         look = attribute_look(request, directory, STEP_READ_BACK, port->number, attribute);
-        /* The directory is but a name: what was written and read back is this device's only if it bears the name still. */
-        if (look.error == 0 && name_changed_hands(device))
-                look.error = -ENODEV;
         verdict_conclude(verdict, attribute, r, &look);
+        /* The directory is but a name: what was written and read back is this device's only if it bears the name still. */
+        if (verdict->state == STATE_OK && name_changed_hands(device))
+                verdict_disown(verdict);
 }
 
 /* What roced leaves alone is shown where it can be seen for nothing. */
@@ -376,10 +376,8 @@ static void report_check_hands(DeviceReport *report) {
                 for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++) {
                         Verdict *verdict = report->ports[i].verdicts + a;
 
-                        if (verdict->state == STATE_OK && !verdict->tried) {
-                                verdict->state = STATE_PENDING;
-                                verdict->reason = REASON_NO_DEVICE;
-                        }
+                        if (verdict->state == STATE_OK && !verdict->tried)
+                                verdict_disown(verdict);
                 }
 }
 

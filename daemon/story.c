@@ -84,7 +84,9 @@ static int state_priority(const Verdict *verdict, bool late) {
                 return LOG_WARNING;
         case STATE_PENDING:
         case STATE_UNKNOWN:
-                return late ? LOG_WARNING : LOG_DEBUG;
+                if (late)
+                        return LOG_WARNING;
+                return verdict->reason == REASON_CHANGED_HANDS ? LOG_NOTICE : LOG_DEBUG; /* a write went through */
         default:
                 return verdict->tried ? LOG_NOTICE : LOG_INFO;
         }

@@ -54,6 +54,13 @@ static void verdict_set_error(Verdict *verdict, Step step, int error) {
                 verdict->error = 0;
 }
 
+/* Only texts that the kernel knows are written, so EINVAL has but this one cause. */
+static void verdict_set_refused_mode(Verdict *verdict) {
+        verdict_set(verdict, STATE_UNSUPPORTED, REASON_MODE_REFUSED);
+        verdict->step = STEP_WRITE;
+        verdict->error = -EINVAL;
+}
+
 static bool mode_is_excluded(int wanted, unsigned support) {
         return support != 0 && !(support & (wanted == ROCE_V1 ? SUPPORT_V1 : SUPPORT_V2));
 }
@@ -76,7 +83,7 @@ void verdict_look(Verdict *verdict, Attribute attribute, const Rule *rule, const
 
         /* A write tells for sure; where none is due the GIDs must do. */
         if (attribute == ATTRIBUTE_MODE && stance->refused_mode == verdict->wanted)
-                verdict_set(verdict, STATE_UNSUPPORTED, REASON_MODE_REFUSED);
+                verdict_set_refused_mode(verdict);
         else if (rule->enforcement == ENFORCEMENT_ENFORCE && stance->may_write) {
                 verdict_set(verdict, STATE_DRIFTED, stance->hold ? REASON_BACKING_OFF : REASON_DUE);
                 verdict->due = !stance->hold;
@@ -93,11 +100,9 @@ void verdict_conclude(Verdict *verdict, Attribute attribute, int write_error, co
         verdict->tried = true;
 
         if (write_error < 0) {
-                if (write_error == -EINVAL && attribute == ATTRIBUTE_MODE) {
-                        verdict_set(verdict, STATE_UNSUPPORTED, REASON_MODE_REFUSED);
-                        verdict->step = STEP_WRITE;
-                        verdict->error = write_error;
-                } else
+                if (write_error == -EINVAL && attribute == ATTRIBUTE_MODE)
+                        verdict_set_refused_mode(verdict);
+                else
                         verdict_set_error(verdict, STEP_WRITE, write_error);
         }
 
@@ -112,6 +117,11 @@ void verdict_conclude(Verdict *verdict, Attribute attribute, int write_error, co
                 verdict_set(verdict, STATE_FAILED, REASON_READBACK_DIFFERS);
         else
                 verdict_set(verdict, STATE_OK, REASON_NONE);
+}
+
+void verdict_disown(Verdict *verdict) {
+        verdict_set(verdict, STATE_PENDING, REASON_CHANGED_HANDS);
+        verdict->error = 0;
 }
 
 static const char *const state_table[_STATE_MAX] = {
@@ -196,6 +206,8 @@ const char *reason_format(const Verdict *verdict, Attribute attribute, char buff
                 return strcpy(buffer, "rdma_cm is not loaded");
         case REASON_NO_DEVICE:
                 return strcpy(buffer, "rdma_cm does not know the device (yet)");
+        case REASON_CHANGED_HANDS:
+                return strcpy(buffer, "its name passed to another device meanwhile; looking again");
         case REASON_NOT_SETTLED:
                 return strcpy(buffer, "udev has not finished with the device");
         case REASON_WAITING:

@@ -30,6 +30,7 @@ typedef enum Reason {
         REASON_NO_CONFIGFS,      /* pending */
         REASON_NO_RDMA_CM,       /* pending */
         REASON_NO_DEVICE,        /* pending: rdma_cm does not know the device (yet), or it has just gone */
+        REASON_CHANGED_HANDS,    /* pending: its name passed to another device meanwhile */
         REASON_NOT_SETTLED,      /* pending: udev has not finished with it */
         REASON_WAITING,          /* pending: another device's kernel access blocks, this one's turn has not come */
         REASON_DUE,              /* drifted: a pass would write it, and the one who asks writes nothing */
@@ -99,6 +100,9 @@ void verdict_look(Verdict *verdict, Attribute attribute, const Rule *rule, const
 
 /* After the write ("write_error" 0 or -errno) and, if that went well, the read back. */
 void verdict_conclude(Verdict *verdict, Attribute attribute, int write_error, const Look *readback);
+
+/* What was found, or written and read back, may be another device's: the name has changed hands. */
+void verdict_disown(Verdict *verdict);
 
 const char *state_to_string(State state);
 int state_from_string(const char *text); /* -EINVAL */
