@@ -3,6 +3,7 @@
 /* What is legal in a policy and probably not meant. Never fatal. */
 
 #include "message.h"
+#include "policy-index.h"
 #include "text.h"
 
 static unsigned policy_file_number(const Policy *policy, const Rule *rule) {
@@ -93,22 +94,34 @@ int policy_lint(const Policy *policy, Messages *messages) {
         return r;
 }
 
-static bool rule_is_present(const Rule *rule, const Device *const *devices, size_t n_devices) {
-        for (size_t i = 0; i < n_devices; i++)
-                for (size_t k = 0; k < devices[i]->n_ports; k++)
-                        if (rule_match(rule, devices[i], devices[i]->ports + k, NULL) != MATCH_NO)
-                                return true;
-        return false;
+/* Marks the rules that match the port, or may yet. */
+static void mark_present(const Policy *policy, const Device *device, const Port *port, bool *present) {
+        PolicyWalk walk;
+        size_t i;
+
+        policy_walk_begin(&walk, policy, device, port);
+        while (policy_walk_next(&walk, &i))
+                if (!present[i])
+                        present[i] = rule_match(policy->rules + i, device, port, NULL) != MATCH_NO;
 }
 
 int policy_lint_devices(const Policy *policy, const Device *const *devices, size_t n_devices,
                         Messages *messages) {
+        _cleanup_free_ bool *present = calloc(policy->n_rules + 1, sizeof(bool));
+
+        if (!present)
+                return -ENOMEM;
+
+        for (size_t i = 0; i < n_devices; i++)
+                for (size_t k = 0; k < devices[i]->n_ports; k++)
+                        mark_present(policy, devices[i], devices[i]->ports + k, present);
+
         for (size_t i = 0; i < policy->n_rules; i++) {
                 const Rule *rule = policy->rules + i;
                 char name[TEXT_SHOWN_MAX + 8];
                 int r;
 
-                if (rule->any || rule_is_present(rule, devices, n_devices))
+                if (rule->any || present[i])
                         continue;
 
                 r = messages_add(messages, SEVERITY_WARNING, rule->file, policy_file_number(policy, rule),

@@ -33,7 +33,7 @@ static void test_clean(void **state) {
                 /* None of these catches everything. */
                 "version: 1\nrules: [{match: {netdev: '*'}}, {match: {device: ['*', '!x']}}, {match: "
                 "{device: '*', port: 1}},"
-                " {match: {device: '*', property: {A: '*'}}}, {match: {device: '!x'}}, {match: any}]\n",
+                " {match: {device: '*', property: {A: '*'}}}, {match: {device: '!x'}}, {match: {device: '!*'}}, {match: any}]\n",
         };
 
         for (size_t i = 0; i < ELEMENTSOF(texts); i++) {
@@ -84,17 +84,45 @@ static void test_present(void **state) {
 
         assert_int_equal(policy_lint_devices(policy, devices, 1, &messages), 0);
         assert_int_equal(messages.n_items, 2);
-        expect_message(&messages, 0, 5, 3, "this rule matches nothing that is present");
+        expect_message(&messages, 0, 5, 3, "port 13 does not exist: mlx5_0 has 2 ports");
         expect_message(&messages, 1, 6, 4, "rule 'gone' matches nothing that is present");
 
         /* It may yet get that name. */
         device.settled = false;
         assert_int_equal(policy_lint_devices(policy, devices, 1, &unsettled), 0);
         assert_int_equal(unsettled.n_items, 1);
-        expect_message(&unsettled, 0, 5, 3, "this rule matches nothing that is present");
+        expect_message(&unsettled, 0, 5, 3, "port 13 does not exist: mlx5_0 has 2 ports");
 
         assert_int_equal(policy_lint_devices(policy, NULL, 0, &none), 0);
         assert_int_equal(none.n_items, 4);
+}
+
+static void test_ports_named(void **state) {
+        _cleanup_(policy_unrefp) Policy *policy = policy_from("version: 1\nrules:\n"
+                                                              "- match: {port: [1, 3, 4]}\n"
+                                                              "- match: {port: [\"!3\"]}\n"
+                                                              "- match: {device: mlx5_7, port: 3}\n"
+                                                              "- match: {driver: mlx5_core, port: 3}\n"
+                                                              "- match: {netdev: nosuch, port: 3}\n");
+        _cleanup_(messages_done) Messages messages = {}, larger = {};
+        Device device = test_device(), large = test_device();
+        Port port = { 3, LINK_LAYER_ETHERNET, true, true, NULL };
+        const Device *devices[] = { &device, &large };
+
+        assert_int_equal(policy_lint_devices(policy, devices, 1, &messages), 0);
+        assert_int_equal(messages.n_items, 5);
+        expect_message(&messages, 0, 3, 3, "port 3 does not exist: mlx5_0 has 2 ports");
+        expect_message(&messages, 1, 3, 3, "port 4 does not exist: mlx5_0 has 2 ports");
+        expect_message(&messages, 2, 5, 3, "this rule matches nothing that is present");
+        expect_message(&messages, 3, 6, 3, "port 3 does not exist: mlx5_0 has 2 ports");
+        expect_message(&messages, 4, 7, 3, "this rule matches nothing that is present");
+
+        /* One device that has it is enough. */
+        large.ports = &port;
+        large.n_ports = 1;
+        assert_int_equal(policy_lint_devices(policy, devices, 2, &larger), 0);
+        assert_int_equal(larger.n_items, 3);
+        expect_message(&larger, 0, 3, 3, "port 4 does not exist: mlx5_0 has 2 ports");
 }
 
 static void test_format(void **state) {
@@ -116,7 +144,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_clean),  cmocka_unit_test(test_unreachable),
                 cmocka_unit_test(test_tos),    cmocka_unit_test(test_present),
-                cmocka_unit_test(test_format),
+                cmocka_unit_test(test_format), cmocka_unit_test(test_ports_named),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
