@@ -107,8 +107,8 @@ static void test_read(void **state) {
         assert_reads(1, ATTRIBUTE_TOS, 0, 0);
         assert_reads(12, ATTRIBUTE_MODE, 0, ROCE_V2);
         assert_reads(12, ATTRIBUTE_TOS, -ENOENT, 0); /* an old kernel */
-        assert_reads(2, ATTRIBUTE_MODE, -ENOENT, 0);
-        assert_reads(120, ATTRIBUTE_MODE, -ENOENT, 0);
+        assert_reads(2, ATTRIBUTE_MODE, -ENODEV, 0); /* the directory has gone, or never had the port */
+        assert_reads(120, ATTRIBUTE_MODE, -ENODEV, 0);
 }
 
 static void test_read_anew(void **state) {

@@ -162,7 +162,7 @@ static void test_look(void **state) {
                                  (int) verdict.reason, verdict.due);
                 assert_int_equal(verdict.found, cases[i].found);
                 assert_int_equal(verdict.readback, NONE);
-                assert_int_equal(verdict.error, 0);
+                assert_int_equal(verdict.error, verdict.reason == REASON_MODE_REFUSED ? -EINVAL : 0);
                 assert_false(verdict.tried);
         }
 }
