@@ -48,7 +48,8 @@ int policy_parse(const PolicyText *texts, size_t n_texts, Policy **ret, Messages
 /* The warnings that need nothing but the policy: unreachable rules, ECN bits in tos, TOS with mode v1. Pure. */
 int policy_lint(const Policy *policy, Messages *messages);
 
-/* The rules that match no port of the devices given, as warnings. Pure. */
+/* The rules that match no port of the devices given, and the ports that they name and no device has, as
+ * warnings. Pure. */
 int policy_lint_devices(const Policy *policy, const Device *const *devices, size_t n_devices, Messages *messages);
 
 /* Reads a policy from disk and parses it. "file" NULL: the installed policy with its drop-ins, else that file alone ("-" is
