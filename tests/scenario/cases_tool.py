@@ -17,7 +17,7 @@ def status_json(w):
     w.start()
     status = w.status()
     equal(sorted(status), sorted(["schema", "version", "host", "time", "boot_id", "kernel", "compliant", "policy", "daemon",
-                                  "devices"]), "keys")
+                                  "devices", "warnings"]), "keys")
     equal((status["schema"], status["compliant"]), (1, True), "schema and compliant")
     equal(status["policy"], {"sha256": w.policy_sha256(), "files": [POLICY], "stale": False, "error": None}, "policy")
     equal(status["daemon"]["running"], True, "running")
