@@ -94,43 +94,116 @@ int policy_lint(const Policy *policy, Messages *messages) {
         return r;
 }
 
-/* Marks the rules that match the port, or may yet. */
-static void mark_present(const Policy *policy, const Device *device, const Port *port, bool *present) {
+/* What has been seen of one rule among the devices that are there. */
+typedef struct Trace {
+        bool present;         /* matches a port, or may yet */
+        const Device *device; /* the first that it matches, ports apart */
+        bool *ports;          /* for each of its port patterns: some such device has that port */
+} Trace;
+
+static void traces_free(Trace *traces) {
+        free(traces[0].ports);
+        free(traces);
+}
+
+DEFINE_CLEANUP(Trace *, traces_free)
+
+/* One per rule, and one more, so that there is a first. */
+static Trace *traces_new(const Policy *policy) {
+        Trace *traces = calloc(policy->n_rules + 1, sizeof(Trace));
+        size_t n = 0;
+        bool *ports;
+
+        if (!traces)
+                return NULL;
+
+        for (size_t i = 0; i < policy->n_rules; i++)
+                n += policy->rules[i].keys[MATCH_PORT].n_items;
+
+        ports = traces[0].ports = calloc(n + 1, sizeof(bool));
+        if (!ports) {
+                traces_free(traces);
+                return NULL;
+        }
+        for (size_t i = 0; i < policy->n_rules; i++) {
+                traces[i].ports = ports;
+                ports += policy->rules[i].keys[MATCH_PORT].n_items;
+        }
+        return traces;
+}
+
+static void trace_rule(Trace *trace, const Rule *rule, const Device *device, const Port *port) {
+        const PatternList *numbers = rule->keys + MATCH_PORT;
+        Rule rest = *rule;
+        MatchResult result;
+
+        rest.keys[MATCH_PORT] = (PatternList) {};
+        result = rule_match(&rest, device, port, NULL);
+        if (result == MATCH_NO)
+                return;
+
+        trace->present = trace->present || rule_match(rule, device, port, NULL) != MATCH_NO;
+        if (result == MATCH_YES && !trace->device)
+                trace->device = device;
+        for (size_t i = 0; i < numbers->n_items; i++)
+                if (!trace->ports[i] && device_find_port(device, numbers->items[i].port))
+                        trace->ports[i] = true;
+}
+
+static void trace_port(Trace *traces, const Policy *policy, const Device *device, const Port *port) {
         PolicyWalk walk;
         size_t i;
 
         policy_walk_begin(&walk, policy, device, port);
         while (policy_walk_next(&walk, &i))
-                if (!present[i])
-                        present[i] = rule_match(policy->rules + i, device, port, NULL) != MATCH_NO;
+                if (policy->rules[i].keys[MATCH_PORT].n_items > 0)
+                        trace_rule(traces + i, policy->rules + i, device, port);
+                else if (!traces[i].present)
+                        traces[i].present = rule_match(policy->rules + i, device, port, NULL) != MATCH_NO;
+}
+
+/* Ports that the rule names and no device has on which it would match; if that is not why, that it matches nothing. */
+static int lint_absent(const Policy *policy, const Rule *rule, const Trace *trace, Messages *messages) {
+        const PatternList *numbers = rule->keys + MATCH_PORT;
+        char name[TEXT_SHOWN_MAX + 8];
+        bool said = false;
+        int r;
+
+        for (size_t i = 0; trace->device && i < numbers->n_items; i++) {
+                if (numbers->items[i].negated || trace->ports[i])
+                        continue;
+
+                r = messages_add(messages, SEVERITY_WARNING, rule->file, policy_file_number(policy, rule),
+                                 rule->line, rule->column, "port %u does not exist: %s has %zu port%s",
+                                 numbers->items[i].port, trace->device->name, trace->device->n_ports,
+                                 trace->device->n_ports == 1 ? "" : "s");
+                if (r < 0)
+                        return r;
+                said = true;
+        }
+
+        if (said || trace->present || rule->any)
+                return 0;
+        return messages_add(messages, SEVERITY_WARNING, rule->file, policy_file_number(policy, rule),
+                            rule->line, rule->column, "%s matches nothing that is present",
+                            rule_describe(rule, name));
 }
 
 int policy_lint_devices(const Policy *policy, const Device *const *devices, size_t n_devices,
                         Messages *messages) {
-        _cleanup_free_ bool *present = calloc(policy->n_rules + 1, sizeof(bool));
+        _cleanup_(traces_freep) Trace *traces = traces_new(policy);
+        int r = 0;
 
-        if (!present)
+        if (!traces)
                 return -ENOMEM;
 
         for (size_t i = 0; i < n_devices; i++)
                 for (size_t k = 0; k < devices[i]->n_ports; k++)
-                        mark_present(policy, devices[i], devices[i]->ports + k, present);
+                        trace_port(traces, policy, devices[i], devices[i]->ports + k);
 
-        for (size_t i = 0; i < policy->n_rules; i++) {
-                const Rule *rule = policy->rules + i;
-                char name[TEXT_SHOWN_MAX + 8];
-                int r;
-
-                if (rule->any || present[i])
-                        continue;
-
-                r = messages_add(messages, SEVERITY_WARNING, rule->file, policy_file_number(policy, rule),
-                                 rule->line, rule->column, "%s matches nothing that is present",
-                                 rule_describe(rule, name));
-                if (r < 0)
-                        return r;
-        }
+        for (size_t i = 0; r == 0 && i < policy->n_rules; i++)
+                r = lint_absent(policy, policy->rules + i, traces + i, messages);
 
         messages_sort(messages);
-        return 0;
+        return r;
 }

@@ -103,25 +103,28 @@ static void test_ports_named(void **state) {
                                                               "- match: {port: [\"!3\"]}\n"
                                                               "- match: {device: mlx5_7, port: 3}\n"
                                                               "- match: {driver: mlx5_core, port: 3}\n"
-                                                              "- match: {netdev: nosuch, port: 3}\n");
+                                                              "- match: {netdev: nosuch, port: 3}\n"
+                                                              /* It exists; the network device is another's. */
+                                                              "- match: {netdev: ens1f0np0, port: 2}\n");
         _cleanup_(messages_done) Messages messages = {}, larger = {};
         Device device = test_device(), large = test_device();
         Port port = { 3, LINK_LAYER_ETHERNET, true, true, NULL };
         const Device *devices[] = { &device, &large };
 
         assert_int_equal(policy_lint_devices(policy, devices, 1, &messages), 0);
-        assert_int_equal(messages.n_items, 5);
+        assert_int_equal(messages.n_items, 6);
         expect_message(&messages, 0, 3, 3, "port 3 does not exist: mlx5_0 has 2 ports");
         expect_message(&messages, 1, 3, 3, "port 4 does not exist: mlx5_0 has 2 ports");
         expect_message(&messages, 2, 5, 3, "this rule matches nothing that is present");
         expect_message(&messages, 3, 6, 3, "port 3 does not exist: mlx5_0 has 2 ports");
         expect_message(&messages, 4, 7, 3, "this rule matches nothing that is present");
+        expect_message(&messages, 5, 8, 3, "this rule matches nothing that is present");
 
         /* One device that has it is enough. */
         large.ports = &port;
         large.n_ports = 1;
         assert_int_equal(policy_lint_devices(policy, devices, 2, &larger), 0);
-        assert_int_equal(larger.n_items, 3);
+        assert_int_equal(larger.n_items, 4);
         expect_message(&larger, 0, 3, 3, "port 4 does not exist: mlx5_0 has 2 ports");
 }
 
