@@ -227,7 +227,7 @@ rules:
     matches(r"policy\.yaml:8", said, "a TOS with v1")
     w.drop_in("10-x.yaml", "version: 1\nrules: [{match: any, mode: v3}]\n")
     process = w.check_exit(w.rocectl("check"), 2)
-    matches(r"policy\.d/10-x\.yaml:1", process.stderr, "error in a drop-in")
+    matches(r"policy\.d/10-x\.yaml:2", process.stderr, "error in a drop-in")
 
 
 @scenario()

@@ -9,9 +9,9 @@ import selectors
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import threading
-import time
 
 import journal
 from sysfs import Sysfs
@@ -23,6 +23,7 @@ FAKE = "/run/fake"
 LOG = "/run/fake.log"
 NOTIFY = "/run/notify"
 STDERR = "/run/stderr"
+SO_TIMESTAMPNS = 35
 
 
 class FuseWorld(World):
@@ -96,6 +97,7 @@ class FuseWorld(World):
     def bind(self, path, hear):
         s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 24)
+        s.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
         s.bind(path)
         if path[0] == "/":
             os.chmod(path, 0o666)
@@ -109,9 +111,11 @@ class FuseWorld(World):
                 self.tell()
 
     def hear_note(self, s):
-        text = s.recv(65536).decode()
+        data, ancillary, _, _ = s.recvmsg(65536, socket.CMSG_SPACE(16))
+        text = data.decode()
         note = dict(line.partition("=")[::2] for line in text.split("\n") if line)
-        note["_heard"] = time.monotonic()
+        note["_sent"], nanoseconds = struct.unpack("=qq", ancillary[0][2])
+        note["_sent"] += nanoseconds / 1e9
         note["_text"] = text
         self.notes.append(note)
 
@@ -125,6 +129,13 @@ class FuseWorld(World):
 
     def notifications(self, key=None):
         return [n for n in list(self.notes) if key is None or key in n]
+
+    def check_pings(self, interval):
+        """None was late: the kernel's own time stamps tell."""
+        sent = [n["_sent"] for n in self.notifications("WATCHDOG")]
+        gaps = [b - a for a, b in zip(sent, sent[1:])]
+        check(gaps, "no pings")
+        check(max(gaps) < interval, f"{max(gaps):.3f} s between two pings, {interval} s allowed")
 
     def status_text(self):
         notes = self.notifications("STATUS")
@@ -252,9 +263,9 @@ class FuseWorld(World):
         for n in names:
             if not os.path.lexists(f"{TESTBED}/sys/class/net/{n}"):
                 self.add_netdev(n, parent or "/devices/virtual")
+        self.sysfs.add_device(name, ports, parent, guid, names, slots)
         if known:
             self.command(f"add {name} {','.join(ports)}{',nocm' if nocm else ''}")
-        self.sysfs.add_device(name, ports, parent, guid, names, slots)
         if announce:
             self.announce(name, **(properties or {}))
         return name

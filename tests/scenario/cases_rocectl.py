@@ -1,0 +1,566 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+
+"""The tool as its users meet it: what each verb prints, with and without the daemon, on a terminal and in a pipe, for root and for
+others, and how it takes what is wrong."""
+
+import errno
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+
+from world import JOURNAL, POLICY, check, equal, matches, scenario
+
+MIXED = """version: 1
+rules:
+  - name: storage rail
+    match: {device: mock0}
+    mode: v2
+    dscp: 26
+  - name: watched
+    match: {device: mock1}
+    tos: 8
+    enforcement: report
+  - match: {device: mock2}
+    mode: v1
+"""
+VERBS = ("status", "check", "plan", "apply")
+
+
+def program(w):
+    return getattr(w, "binaries", {}).get("rocectl", "rocectl")
+
+
+def with_environment(w, words, *args):
+    """words: "NAME=value" and what else env(1) takes."""
+    return w.run(["env", *words.split(), program(w), *args])
+
+
+def on_terminal(w, *args, **environment):
+    """What a terminal gets to see, and the exit code."""
+    words = {"TERM": "xterm", "SYSTEMD_PAGER": "", **environment}
+    command = " ".join(f"{k}={shlex.quote(v)}" for k, v in words.items()) + " " + shlex.join([program(w), *args])
+    process = w.run(["script", "-qefc", command, "/dev/null"])
+    return process.stdout.replace("\r\n", "\n"), process.returncode
+
+
+def mixed(w):
+    """A port each: as wanted but for the TOS, only watched, not able, InfiniBand."""
+    w.add("mock0", ["v1v2"])
+    w.add("mock1", ["v1v2"])
+    w.add("mock2", ["v2"])
+    w.add("mock3", ["ib"])
+    w.policy(MIXED)
+
+
+def output(process, *lines):
+    equal(process.stdout.splitlines(), list(lines), f"stdout of {' '.join(process.args)}")
+
+
+# Words and options
+
+@scenario()
+def usage(w):
+    for args, code, where, pattern in (
+            (["--version"], 0, "stdout", r"^rocectl \d"), (["--help"], 0, "stdout", "status.*\n.*check"), (["-h"], 0, "stdout", "Usage"),
+            ([], 2, "stderr", "Usage"), (["stauts"], 2, "stderr", "did you mean 'status'"), (["stat"], 2, "stderr", "unknown verb"),
+            (["frobnicate"], 2, "stderr", "--help"), (["status", "--jsn"], 2, "stderr", "did you mean '--json'"),
+            (["status", "--js"], 2, "stderr", "unknown option '--js'"), (["status", "-x"], 2, "stderr", "x"),
+            (["--policy"], 2, "stderr", "argument"), (["plan", "mock0"], 2, "stderr", "mock0"), (["apply", "mock0"], 2, "stderr", "mock0"),
+            (["check", "--policy", "a", "b"], 2, "stderr", "one of them"), (["status", "--json=1"], 2, "stderr", "argument"),
+            (["stat\x1b[31mus"], 2, "stderr", r"stat\\x1b\[31mus")):
+        process = w.check_exit(w.rocectl(*args), code)
+        matches(pattern, getattr(process, where), f"{where} of {args}")
+        equal(getattr(process, "stdout" if where == "stderr" else "stderr"), "", f"the other stream of {args}")
+        check("\x1b" not in process.stderr, "a raw control character")
+    for verb in VERBS:
+        text = w.check_exit(w.rocectl(verb, "--help"), 0).stdout
+        matches(f"^Usage: rocectl {verb}", text, "help")
+        check(len(text.splitlines()) <= 24, f"help of {verb} does not fit a screen")
+    for verb in re.findall(r"^  (\w+) ", w.rocectl("--help").stdout, re.M):
+        check(verb in VERBS, f"help lists {verb}")
+
+
+@scenario()
+def options_before_and_after(w):
+    w.add("mock0")
+    w.policy(MIXED)
+    first, second = w.rocectl("--json", "plan"), w.rocectl("plan", "-j")
+    equal(json.loads(first.stdout)["changes"], json.loads(second.stdout)["changes"], "changes")
+    equal(w.check_exit(w.rocectl("-q", "plan"), 3).stdout, "", "stdout of -q")
+    equal(w.check_exit(w.rocectl("status", "--quiet"), 3).stdout, "", "stdout of --quiet")
+    # What stands after an option that takes a word is that word, whatever it looks like.
+    matches("--js", w.check_exit(w.rocectl("plan", "--policy", "--js"), 1).stderr, "policy of an odd name")
+    matches("--js", w.check_exit(w.rocectl("status", "--", "--js"), 1).stderr, "device of an odd name")
+
+
+@scenario()
+def result_that_cannot_be_written(w):
+    w.add("mock0")
+    for verb in ("status", "check", "plan", "apply", "status --json"):
+        process = w.run(["sh", "-c", f"{program(w)} {verb} >/dev/full"])
+        equal(process.returncode, 1, f"exit of {verb} where stdout is full")
+        matches("No space left", process.stderr, "stderr")
+
+
+# status
+
+@scenario(rings="fuse")
+def status_golden(w):
+    mixed(w)
+    output(w.check_exit(w.rocectl("status"), 3),
+           "DEVICE PORT LINK       STATE        RATE NETDEV MODE TOS   RESULT   RULE",
+           "mock0     1 Ethernet   ACTIVE 100 Gb/sec n0     ?→v2 ?→104 unknown  storage rail (policy.yaml:3)",
+           "mock1     1 Ethernet   ACTIVE 100 Gb/sec n1     -    ?→8   unknown  watched (policy.yaml:7)",
+           "mock2     1 Ethernet   ACTIVE 100 Gb/sec n2     ?→v1 -     unknown  policy.yaml:11",
+           "mock3     1 InfiniBand ACTIVE 100 Gb/sec n3     -    -     not-roce -",
+           "",
+           "mock0/1: mode unknown, wanted v2: the device has no directory in configfs, and only root or the daemon makes one",
+           "mock0/1: tos unknown, wanted 104: the device has no directory in configfs, and only root or the daemon makes one",
+           "mock1/1: tos unknown, wanted 8: the device has no directory in configfs, and only root or the daemon makes one",
+           "mock2/1: mode unknown, wanted v1: the device has no directory in configfs, and only root or the daemon makes one",
+           "Ports: 0 of 3 RoCE ports compliant",
+           f"Policy: {w.policy_sha256()[:12]}, /etc/roced/policy.yaml",
+           'Daemon: not running; "systemctl start roced" starts it')
+    w.start()
+    process = w.check_exit(w.rocectl("status"), 3)
+    output(process,
+           "DEVICE PORT LINK       STATE        RATE NETDEV MODE  TOS RESULT      RULE",
+           "mock0     1 Ethernet   ACTIVE 100 Gb/sec n0     v2    104 ok          storage rail (policy.yaml:3)",
+           "mock1     1 Ethernet   ACTIVE 100 Gb/sec n1     v2    0→8 drifted     watched (policy.yaml:7)",
+           "mock2     1 Ethernet   ACTIVE 100 Gb/sec n2     v2→v1 0   unsupported policy.yaml:11",
+           "mock3     1 InfiniBand ACTIVE 100 Gb/sec n3     -     -   not-roce    -",
+           "",
+           "mock1/1: tos drifted, wanted 8, found 0: the rule only reports",
+           "mock2/1: mode unsupported, wanted v1, found v2: the port cannot do RoCE v1, the kernel refused it",
+           "Ports: 1 of 3 RoCE ports compliant",
+           f"Policy: {w.policy_sha256()[:12]}, /etc/roced/policy.yaml",
+           *[line for line in process.stdout.splitlines() if line.startswith("Daemon: running since 20")])
+    output(w.check_exit(w.rocectl("status", "--no-legend", "mock0", "mock3"), 0),
+           "mock0 1 Ethernet   ACTIVE 100 Gb/sec n0 v2 104 ok       storage rail (policy.yaml:3)",
+           "mock3 1 InfiniBand ACTIVE 100 Gb/sec n3 -  -   not-roce -")
+    process = with_environment(w, "LC_ALL=C", "status")
+    matches("v2->v1", process.stdout, "arrow in the C locale")
+    check(process.stdout.isascii(), "more than ASCII in the C locale")
+
+
+@scenario(rings="fuse")
+def status_of_one_device(w):
+    w.add("mock0", ["v1v2", "ib"], pci=w.pci[0], guid="248a0703004bf0a4")
+    w.policy("version: 1\nrules: [{name: rail, match: any, mode: v1, dscp: 26, ecn: 2, enforcement: report}]\n")
+    w.start()
+    process = w.check_exit(w.rocectl("status", "mock0"), 3)
+    text = re.sub(r"since 20\S+Z", "since THEN", process.stdout)
+    equal(text.split("\n\n")[0].splitlines(), [
+        "mock0", "    Type: MT4119", "    Driver: mlx5_core", "    Firmware: 16.35.2000", "    PCI address: 0000:3b:00.0",
+        "    Function: pf", "    Node GUID: 248a:0703:004b:f0a4", "    System image GUID: 248a:0703:004b:f0a4",
+        "    Port 1", "        Link layer: Ethernet", "        State: ACTIVE", "        Physical state: LinkUp",
+        "        Rate: 100 Gb/sec", "        Network device: n0", "        Supports: RoCE v1, RoCE v2",
+        "        Mode: v2, wanted v1, drifted since THEN: the rule only reports",
+        "        TOS: 0 (DSCP 0, ECN 0), wanted 106 (DSCP 26, ECN 2), drifted since THEN: the rule only reports",
+        "        Rule: rail (/etc/roced/policy.yaml:2), reports only", "        GIDs:",
+        "               0  v1  fe80::ff:fe00:1  n0", "               1  v2  fe80::ff:fe00:2  n0",
+        "    Port 2", "        Link layer: InfiniBand", "        State: ACTIVE", "        Physical state: LinkUp",
+        "        Rate: 100 Gb/sec", *[line for line in text.splitlines() if line == "        Network device: n1"],
+        "        Supports: no RoCE", "        Mode: not known, not-roce since THEN", "        TOS: not known, not-roce since THEN",
+        "        GIDs:", "               0      fe80::ff:fe00:1",
+        "    Note: libibverbs finds no devices: Function not implemented; is ib_uverbs loaded? GIDs and firmware are from sysfs.",
+    ], "detail")
+    device, = w.json("status", "mock0")["devices"]
+    equal((device["type"], device["firmware"], device["sys_image_guid"]), ("MT4119", "16.35.2000", "248a:0703:004b:f0a4"), "detail")
+    check(device["verbs_error"], "verbs_error")
+    equal(device["ports"][0]["gids"], [{"index": 0, "gid": "fe80::ff:fe00:1", "type": "v1", "netdev": "n0"},
+                                       {"index": 1, "gid": "fe80::ff:fe00:2", "type": "v2", "netdev": "n0"}], "GIDs")
+
+
+@scenario(rings="vm")
+def status_by_verbs(w):
+    """rxe has a provider: libibverbs tells of it, and agrees with sysfs. The mock device has none: sysfs serves."""
+    w.add_rxe("rxe0")
+    w.add("mock0", ["v1v2"])
+    device, = w.json("status", "rxe0")["devices"]
+    equal(device["verbs_error"], None, "verbs_error")
+    gids = device["ports"][0]["gids"]
+    check(gids and all(g["type"] == "v2" for g in gids), f"GIDs of rxe: {gids}")
+    for g in gids:
+        with open(f"{w.class_path}/rxe0/ports/1/gid_attrs/ndevs/{g['index']}") as f:
+            equal(g["netdev"], f.read().strip(), "netdev of a GID")
+    device, = w.json("status", "mock0")["devices"]
+    check(device["verbs_error"], "no verbs_error for a device without provider")
+    equal({g["type"] for g in device["ports"][0]["gids"]}, {"v1", "v2"}, "GID types")
+
+
+@scenario()
+def status_names_devices(w):
+    w.add("mock0")
+    w.add("mock1")
+    equal([d["name"] for d in w.status("mock1")["devices"]], ["mock1"], "devices")
+    process = w.check_exit(w.rocectl("status", "mock1", "mock7", "no\x07such"), 1)
+    equal(process.stdout, "", "stdout")
+    matches(r"'mock7'.*\n.*no\\x07such", process.stderr, "stderr")
+    matches("did you mean 'mock0'", w.check_exit(w.rocectl("status", "mokc0"), 1).stderr, "stderr")
+
+
+@scenario()
+def status_tells_stale_and_invalid(w):
+    """The daemon's policy counts; the file on disk is another matter."""
+    w.add("mock0")
+    w.policy("version: 1\nrules: [{match: any, tos: 8}]\n")
+    loaded = w.policy_sha256()
+    w.start()
+    w.await_port("mock0", tos="ok")
+    equal(w.status()["policy"]["stale"], False, "stale")
+    w.policy("version: 1\nrules: [{match: any, tos: 12}]\n")
+    status = w.status()
+    equal((status["policy"]["stale"], status["policy"]["sha256"], status["compliant"]), (True, loaded, True), "policy")
+    matches("systemctl reload roced", w.check_exit(w.rocectl("status"), 0).stdout, "what to do")
+    matches("8→12|8->12", w.check_exit(w.rocectl("status", "--policy", POLICY), 3).stdout, "status by the file")
+    equal(w.json("status", "--policy", POLICY)["daemon"]["running"], True, "running")
+    w.policy(None)
+    equal(w.status()["policy"]["stale"], True, "stale of a file that is gone")
+    w.policy("version: 1\nrules: [{match: any, tso: 8}]\n")
+    w.reload_bad()
+    status = w.status()
+    equal((status["policy"]["sha256"], status["policy"]["stale"]), (loaded, True), "policy in force")
+    matches("policy.yaml:2.*did you mean 'tos'", status["policy"]["error"], "error")
+    matches("did you mean 'tos'", w.check_exit(w.rocectl("status"), 0).stdout, "error")
+
+
+@scenario()
+def status_with_bad_policy_and_no_daemon(w):
+    """The ports are shown all the same, and nobody can say how they stand."""
+    w.add("mock0")
+    w.foreign_mkdir("mock0")
+    w.policy("version: 1\nrules: [{match: any, mode: v3}]\n")
+    process = w.check_exit(w.rocectl("status", "--json"), 2)
+    status = json.loads(process.stdout)
+    equal((status["compliant"], status["policy"]["sha256"]), (None, None), "compliant and sha256")
+    matches(r"policy\.yaml:2:", status["policy"]["error"], "error")
+    port = w.port("mock0", status=status)
+    equal((port["mode"]["state"], port["mode"]["found"], port["rule"]), ("unknown", "v2", None), "mode")
+    matches(r"policy\.yaml:2:", process.stderr, "stderr")
+    for file, code in ((POLICY, 2), ("/etc/roced/nosuch.yaml", 1)):
+        process = w.check_exit(w.rocectl("status", "--policy", file), code)
+        equal(process.stdout, "", "stdout")
+        matches(re.escape(file), process.stderr, "stderr")
+
+
+@scenario()
+def status_of_unreadable_policy(w):
+    """Who may not read the policy is told so, and the ports are shown."""
+    w.add("mock0")
+    w.policy("version: 1\nrules: [{match: any, tos: 8}]\n")
+    os.chmod(POLICY, 0o600)
+    process = w.rocectl("status", "--json", user=65534)
+    equal(process.returncode, 3, f"exit, stderr {process.stderr!r}")
+    status = json.loads(process.stdout)
+    matches("Permission denied", status["policy"]["error"], "error")
+    equal(w.port("mock0", status=status)["tos"]["state"], "unknown", "state")
+    w.start()
+    w.await_port("mock0", tos="ok")
+    status = json.loads(w.check_exit(w.rocectl("status", "--json", user=65534), 0).stdout)
+    equal((status["policy"]["stale"], w.port("mock0", status=status)["tos"]["state"]), (None, "ok"), "stale and state")
+
+
+@scenario(rings="fuse")
+def status_before_the_daemon_has_looked(w):
+    """A device that the daemon has not seen is pending; a state that a killed daemon left counts for nothing."""
+    w.add("mock0")
+    w.policy("version: 1\nrules: [{match: any, tos: 8}]\n")
+    w.start()
+    w.add("mock1", announce=False)
+    w.add("mock2", ["ib"], announce=False)
+    status = w.status()
+    equal([w.port(f"mock{i}", status=status)["tos"]["state"] for i in range(3)], ["ok", "pending", "not-roce"], "states")
+    matches("has not looked", w.port("mock1", status=status)["tos"]["reason"], "reason")
+    equal(status["compliant"], False, "compliant")
+    w.kill()
+    check(os.path.exists("/run/roced/state.json"), "the killed daemon has left no state")
+    status = w.status()
+    equal((status["daemon"]["running"], status["daemon"]["since"]), (False, None), "daemon")
+    equal(w.port("mock0", status=status)["tos"]["since"], None, "since")
+
+
+@scenario(rings="fuse")
+def status_with_odd_state(w):
+    """What stands in the state file crashes nobody."""
+    w.add("mock0")
+    w.policy("version: 1\nrules: [{match: any, tos: 8}]\n")
+    w.start()
+    for text, code in (("", 1), ("{", 1), ("[]", 1), ('{"schema": 2}', 1), ('{"schema": 1}', 3), ("\0\xff", 1),
+                       ('{"schema": 1, "devices": 7, "policy": [], "warnings": {}, "blocked": 1}', 3),
+                       ('{"schema": 1, "devices": [null, {"name": 1}, {"name": "mock0", "ports": [3, {"port": 1, "tos": [], "rule": 2}]}]}', 3)):
+        with open("/run/roced/state.json", "w", encoding="latin1") as f:
+            f.write(text)
+        for args in (["status"], ["status", "mock0"], ["status", "--json"]):
+            process = w.check_exit(w.rocectl(*args), code)
+            equal(bool(process.stderr), code == 1, f"something on stderr with {text!r}")
+
+
+@scenario(rings="fuse")
+def names_that_a_terminal_obeys(w):
+    """What a name holds never reaches a terminal as it is, and JSON is JSON."""
+    w.add("mock0", netdev=["n\x1b[31m\x07"], announce=False)
+    w.add("mock1", announce=False)
+    before = w.sysfs.path(w.sysfs.devpath("infiniband", "mock1")).encode()
+    os.rename(before, os.path.dirname(before) + b"/mo\xffck")
+    os.unlink(f"{w.class_path}/mock1")
+    os.symlink(os.path.dirname(before) + b"/mo\xffck", w.class_path.encode() + b"/mo\xffck")
+    w.policy('version: 1\nrules: [{name: "a\u2028b", match: any, tos: 8}]\n')
+    for args in (["status"], ["plan"], ["status", "mock0"], ["status", "--json"], ["plan", "--json"], ["check"], ["check", "--json"],
+                 ["apply"]):
+        process = w.run([program(w), *args])
+        check("\x1b" not in process.stdout + process.stderr, f"escape character from {args}")
+        check(args[0] == "check" or "\\x1b" in process.stdout or "\\u001b" in process.stdout, f"the name from {args}")
+        if "--json" in args:
+            json.loads(process.stdout)
+
+
+# Terminal
+
+@scenario()
+def colour_and_pager(w):
+    w.add("mock0")
+    w.policy("version: 1\nrules: [{match: any, tos: 0}]\n")
+    w.start()
+    w.await_port("mock0", tos="ok")
+    text, code = on_terminal(w, "status")
+    equal(code, 0, "exit on a terminal")
+    check("\x1b[32mok" in text, f"no colour on a terminal: {text!r}")
+    for environment in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+        text, _ = on_terminal(w, "status", **environment)
+        check("mock0" in text and "\x1b[" not in text, f"colour in spite of {environment}: {text!r}")
+    check("\x1b[32m" in on_terminal(w, "status", NO_COLOR="")[0], "an empty NO_COLOR counts")
+    pager = "sed s/^/PAGED/"
+    for args, environment, paged in ((["status"], {"SYSTEMD_PAGER": pager}, True), (["plan"], {"SYSTEMD_PAGER": pager}, True),
+                                     (["status", "--no-pager"], {"SYSTEMD_PAGER": pager}, False),
+                                     (["status"], {"SYSTEMD_PAGER": "", "PAGER": pager}, False),
+                                     (["status"], {"SYSTEMD_PAGER": pager, "TERM": "dumb"}, False),
+                                     (["status"], {"SYSTEMD_PAGER": pager, "SYSTEMD_PAGERSECURE": "1", "LESS": ""}, False)):
+        text, code = on_terminal(w, *args, **environment)
+        equal((code, "PAGED" in text), (0, paged), f"exit and paging of {args} with {environment}: {text!r}")
+    text, code = on_terminal(w, "status", SYSTEMD_PAGER="true")
+    equal(code, 0, "exit where the pager reads nothing")
+    check("PAGED" not in with_environment(w, f"TERM=xterm PAGER=false", "status").stdout, "a pager in a pipe")
+
+
+# check
+
+@scenario()
+def check_files(w):
+    w.policy("version: 1\nrules: [{match: any, tos: 8}]\n", "/etc/roced/good.yaml")
+    w.policy("version: 1\nrules: [{match: any, tos: 9}, {match: any}]\n", "/etc/roced/warns.yaml")
+    w.policy("version: 1\nrules: [{match: any, tos: 800}]\n", "/etc/roced/bad.yaml")
+    good, warns, bad, missing = (f"/etc/roced/{n}.yaml" for n in ("good", "warns", "bad", "missing"))
+    output(w.check_exit(w.rocectl("check", good), 0), f"{good}: valid, 1 rule, sha256 {w.policy_sha256(good)}")
+    process = w.check_exit(w.rocectl("check", warns, good), 0)
+    output(process, f"{warns}: valid, 2 rules, 2 warnings, sha256 {w.policy_sha256(warns)}",
+           f"{good}: valid, 1 rule, sha256 {w.policy_sha256(good)}")
+    equal(process.stderr.count("warning:"), 2, f"warnings on stderr, which is {process.stderr!r}")
+    process = w.check_exit(w.rocectl("check", "-q", warns), 0)
+    equal(process.stdout + process.stderr, "", "what -q says of warnings")
+    process = w.check_exit(w.rocectl("check", "-q", bad, good), 2)
+    matches(r"bad\.yaml:2:\d+: error: .*\n.*\n.*\^", process.stderr, "error")
+    equal(process.stdout, "", "stdout")
+    process = w.check_exit(w.rocectl("check", bad, missing, good), 1)
+    matches("missing.yaml: error: .*No such file", process.stderr, "error")
+    output(process, f"{good}: valid, 1 rule, sha256 {w.policy_sha256(good)}")
+    output(w.check_exit(w.rocectl("check", "-", stdin="version: 1\nrules: []\n", user=65534), 0),
+           "<stdin>: valid, 0 rules, sha256 fa3d7e78ba3a48c11e02f83af31c46dfa4eb0a0e5f9a4a2f6b5d0f1f6f1a1d5e")
+    matches("<stdin>:1", w.check_exit(w.rocectl("check", "-", stdin="x"), 2).stderr, "error")
+    document = json.loads(w.check_exit(w.rocectl("check", "-j", warns, bad, missing), 1).stdout)
+    equal((document["schema"], document["valid"], [p["valid"] for p in document["policies"]]), (1, False, [True, False, False]), "valid")
+    message, = document["policies"][1]["messages"]
+    equal((message["file"], message["line"], message["severity"]), (bad, 2, "error"), "message")
+    equal(sorted(message), ["column", "file", "line", "severity", "text"], "keys of a message")
+    equal(document["policies"][0]["sha256"], w.policy_sha256(warns), "sha256")
+
+
+@scenario()
+def check_installed(w):
+    output(w.check_exit(w.rocectl("check"), 0), "No policy is installed, nothing is managed.")
+    w.add("mock0")
+    w.policy("version: 1\nrules: [{match: {device: nosuch}, tos: 8}]\n")
+    w.drop_in("10-a.yaml", "version: 1\nrules: [{match: {port: 2}, tos: 8}]\n")
+    process = w.check_exit(w.rocectl("check", user=65534), 0)
+    files = ("/etc/roced/policy.d/10-a.yaml", POLICY)
+    output(process, f"{files[0]} and 1 more: valid, 2 rules, 2 warnings, sha256 {w.policy_sha256(*files)}")
+    matches("10-a.yaml:2.*port 2 does not exist: mock0 has 1 port\n.*policy.yaml:2.*matches nothing", process.stderr, "warnings")
+    w.remove("mock0")
+    equal(w.check_exit(w.rocectl("check"), 0).stderr, "", "warnings where there is no device at all")
+
+
+# plan
+
+@scenario(rings="fuse")
+def plan_golden(w):
+    mixed(w)
+    process = w.check_exit(w.rocectl("plan"), 3)
+    output(process,
+           "DEVICE PORT NETDEV ATTRIBUTE FOUND WANTED RESULT       RULE",
+           "mock0     1 n0     tos       0     104    would change storage rail (/etc/roced/policy.yaml:3)",
+           "mock1     1 n1     tos       0     8      drifted      watched (/etc/roced/policy.yaml:7)",
+           "mock2     1 n2     mode      v2    v1     unsupported  /etc/roced/policy.yaml:11",
+           "",
+           "mock1/1: tos drifted, wanted 8, found 0: the rule only reports",
+           "mock2/1: mode unsupported, wanted v1, found v2: the port has no RoCE v1 GID, only v2",
+           "1 value would change.",
+           "2 values are not as the policy wants, and would stay so.")
+    equal(w.writes() + w.accesses("write", program="rocectl"), [], "writes")
+    equal(w.directories(), [], "directories")
+    plan = json.loads(w.check_exit(w.rocectl("plan", "--json"), 3).stdout)
+    change, = plan["changes"]
+    equal((change["device"], change["port"], change["attribute"], change["found"], change["wanted"], change["rule"]["source"]),
+          ("mock0", 1, "tos", 0, 104, POLICY + ":3"), "change")
+    equal([(p["device"], p["state"]) for p in plan["problems"]], [("mock1", "drifted"), ("mock2", "unsupported")], "problems")
+    equal((plan["compliant"], plan["policy"]["sha256"]), (False, w.policy_sha256()), "compliant and policy")
+    output(w.check_exit(w.rocectl("plan", "--no-legend"), 3), *[re.sub(" +", " ", line) and line for line in
+           w.rocectl("plan", "--no-legend").stdout.splitlines()])
+    equal(len(w.rocectl("plan", "--no-legend").stdout.splitlines()), 3, "lines without legend")
+
+
+@scenario()
+def plan_for_others_than_root(w):
+    """Where there is no directory they see nothing; where there is one they see all."""
+    w.add("mock0")
+    w.add("mock1")
+    w.foreign_mkdir("mock1")
+    w.policy("version: 1\nrules: [{match: any, tos: 8}]\n")
+    process = w.check_exit(w.rocectl("plan", user=65534), 3)
+    matches("mock0 .*unknown", process.stdout, "plan")
+    matches("mock1 .* 0 +8 .*would change", process.stdout, "plan")
+    matches("1 value cannot be seen; root can", process.stdout, "plan")
+    equal(w.directories(), ["mock1"], "directories")
+
+
+@scenario()
+def plan_with_nothing_to_do(w):
+    w.add("mock0", ["v1v2", "v1v2"])
+    output(w.check_exit(w.rocectl("plan"), 0), "There is no policy, so nothing is managed.")
+    w.policy("version: 1\nrules: [{match: any, mode: v2, tos: 0}]\n")
+    output(w.check_exit(w.rocectl("plan"), 0), "Nothing to do: 2 RoCE ports are as the policy wants.")
+    equal(w.directories(), [], "directories")
+    w.rdma_cm(loaded=False)
+    process = w.check_exit(w.rocectl("plan"), 3)
+    matches("mock0.*pending", process.stdout, "plan without rdma_cm")
+    matches("rdma_cm", process.stdout, "plan without rdma_cm")
+
+
+@scenario(rings="fuse")
+def plan_leaves_stale_directories(w):
+    """A directory with too few ports is another's; plan does not replace it."""
+    w.add("mock0", ["v1v2"])
+    w.foreign_mkdir("mock0")
+    w.remove("mock0")
+    w.add("mock0", ["v1v2", "v1v2"])
+    w.policy("version: 1\nrules: [{match: any, tos: 8}]\n")
+    w.check_exit(w.rocectl("plan"), 3)
+    equal([a["operation"] for a in w.accesses(program="rocectl") if a["operation"] in ("mkdir", "rmdir")], [], "made or removed")
+
+
+# apply
+
+@scenario(rings="fuse")
+def apply_golden(w):
+    mixed(w)
+    output(w.check_exit(w.rocectl("apply"), 3),
+           "DEVICE PORT NETDEV ATTRIBUTE FOUND WANTED RESULT      RULE",
+           "mock0     1 n0     tos       0     104    changed     storage rail (/etc/roced/policy.yaml:3)",
+           "mock1     1 n1     tos       0     8      drifted     watched (/etc/roced/policy.yaml:7)",
+           "mock2     1 n2     mode      v2    v1     unsupported /etc/roced/policy.yaml:11",
+           "",
+           "mock1/1: tos drifted, wanted 8, found 0: the rule only reports",
+           "mock2/1: mode unsupported, wanted v1, found v2: the port cannot do RoCE v1, the kernel refused it",
+           "1 value changed.",
+           "2 values are not as the policy wants.")
+    equal(w.directories(), [], "directories")
+    check(not os.listdir("/run/roced/made"), "a directory is on record as made")
+    equal(sorted((r["ROCED_DEVICE"], r["ROCED_STATE"], r["PRIORITY"]) for r in w.records()),
+          [("mock0", "ok", "5"), ("mock1", "drifted", "4"), ("mock2", "unsupported", "4")], "records")
+    document = json.loads(w.check_exit(w.rocectl("apply", "--json"), 3).stdout)
+    equal((document["changes"], [p["errno"] for p in document["problems"]]), ([], [None, errno.EINVAL]), "second apply")
+
+
+@scenario(rings="fuse")
+def apply_retries(w):
+    """A device that rdma_cm does not know yet is asked for again for a while, one that it never will is given up."""
+    w.add("mock0")
+    w.policy("version: 1\nrules: [{match: any, tos: 8}]\n")
+    w.fault("mkdir", "errno", errno.ENODEV, count=3)
+    w.check_exit(w.rocectl("apply"), 0)
+    equal(w.kernel_value("mock0", 1, "tos"), 8, "TOS")
+    w.add("mock1", nocm=True)
+    process = w.check_exit(w.rocectl("apply"), 3)
+    matches("mock1/1: tos pending", process.stdout, "what never comes")
+    tries = [a for a in w.accesses("mkdir", "mock1", program="rocectl")]
+    check(2 <= len(tries) <= 10, f"{len(tries)} tries")
+    equal(len(w.accesses("mkdir", "mock0", program="rocectl")), 5, "mkdir of the one that is right")
+    equal(w.directories(), [], "directories")
+
+
+@scenario(rings="fuse")
+def apply_failures(w):
+    """Refused, without effect, not there: each with its exit code, and never called done."""
+    w.add("mock0")
+    w.policy("version: 1\nrules: [{match: any, mode: v1, tos: 8}]\n")
+    for operation, action, argument, pattern in (("write", "errno", errno.EIO, "write: Input/output error"),
+                                                 ("write", "ignore", "", "wrote 8 and read back 0"),
+                                                 ("write", "short", "", "only a part")):
+        w.fault(operation, action, argument, attribute="tos")
+        process = w.check_exit(w.rocectl("apply"), 3)
+        matches(f"mock0/1: tos failed.*{pattern}", process.stdout, "why")
+        equal(w.directories(), [], "directories")
+        w.clear_faults()
+    w.rdma_cm(loaded=False)
+    matches("rdma_cm is not loaded", w.check_exit(w.rocectl("apply"), 3).stdout, "without rdma_cm")
+    w.configfs(mounted=False)
+    matches("configfs is not mounted", w.check_exit(w.rocectl("apply"), 3).stdout, "without configfs")
+    equal(os.listdir(w.configfs_path), [], "what was made in the plain directory")
+
+
+@scenario(rings="fuse")
+def apply_in_an_initramfs(w):
+    """No udevd, no journald, no /run/roced: it works, and tells on stderr."""
+    w.udevd(running=False)
+    w.add("mock0", announce=False)
+    w.policy("version: 1\nrules: [{match: {device: mock0}, tos: 8}]\n")
+    os.unlink(JOURNAL)
+    os.rmdir("/run/roced")
+    process = w.check_exit(w.rocectl("apply"), 0)
+    matches("mock0 port 1: tos changed from 0 to 8", process.stderr, "stderr")
+    equal(w.kernel_value("mock0", 1, "tos"), 8, "TOS")
+    equal(w.directories(), [], "directories")
+
+
+@scenario(rings="fuse")
+def apply_interrupted(w):
+    """An end in the middle of a device is put off until its directory is removed."""
+    w.add("mock0")
+    w.add("mock1")
+    w.policy("version: 1\nrules: [{match: any, tos: 8}]\n")
+    w.fault("write", "block", device="mock0")
+    apply = subprocess.Popen([program(w), "apply"], env=w.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    w.wait_until(lambda: w.accesses("mkdir", "mock0", program="rocectl"), "the device is looked at")
+    apply.send_signal(signal.SIGTERM)
+    w.release()
+    _, told = apply.communicate(timeout=10)
+    equal(apply.returncode, 1, f"exit, having said {told!r}")
+    matches("interrupted", told, "stderr")
+    equal((w.kernel_value("mock0", 1, "tos"), w.kernel_value("mock1", 1, "tos")), (8, 0), "TOS")
+    equal(w.directories(), [], "directories")
+
+
+@scenario(rings="fuse")
+def apply_clears_up_after_a_crash(w):
+    """Nobody needs what a killed daemon left; what others made stays."""
+    w.add("mock0")
+    w.add("mock1")
+    w.foreign_mkdir("mock1")
+    w.policy("version: 1\nrules: [{match: any, tos: 8}]\n")
+    w.start()
+    w.kill()
+    equal(w.directories(), ["mock0", "mock1"], "directories after kill -9")
+    w.check_exit(w.rocectl("apply"), 0)
+    equal(w.directories(), ["mock1"], "directories")
