@@ -13,7 +13,7 @@
 #include "log.h"
 #include "message-ids.h"
 
-static Record sink_records[64];
+static Record sink_records[1024];
 static size_t sink_n;
 
 void record_addf(Record *record, const char *name, const char *format, ...) {
