@@ -86,7 +86,7 @@ static uint64_t retry_spell(unsigned retries) {
 /* Looks again at what is pending or failed after a spell that doubles, and at what is held back when the hold ends. */
 static void entry_plan_retry(DeviceEntry *entry, Now now) {
         uint64_t spell_usec = retry_spell(entry->retries);
-        bool failed = entry->report->error < 0 || entry_has_state(entry, STATE_FAILED);
+        bool failed = entry->report->error < 0 || entry->report->changed_hands || entry_has_state(entry, STATE_FAILED);
         bool pending = entry_has_state(entry, STATE_PENDING) && spell_usec < MANAGER_RETRY_MAX_USEC;
 
         for (size_t i = 0; i < entry->n_ports; i++)
@@ -221,8 +221,10 @@ static void manager_lint(Manager *manager) {
         for (size_t i = 0; i < manager->n_entries; i++)
                 if (manager->entries[i]->report && manager->entries[i]->report->device)
                         devices[n++] = manager->entries[i]->report->device;
-        if (manager->policy && policy_lint_devices(manager->policy, devices, n, &found) < 0)
+        if (manager->policy && policy_lint_devices(manager->policy, devices, n, &found) < 0) {
+                messages_done(&found);
                 return;
+        }
 
         for (size_t i = 0; i < found.n_items; i++) {
                 bool told = false;
@@ -231,9 +233,11 @@ static void manager_lint(Manager *manager) {
                         told = found.items[i].line == manager->warnings.items[j].line &&
                                streq_ptr(found.items[i].path, manager->warnings.items[j].path) &&
                                streq(found.items[i].text, manager->warnings.items[j].text);
-                if (!told)
-                        log_message(LOG_WARNING, MESSAGE_POLICY_WARNING_ID, "%s:%u: %s", found.items[i].path,
-                                    found.items[i].line, found.items[i].text);
+                if (told)
+                        continue;
+                manager->changed = true;
+                log_message(LOG_WARNING, MESSAGE_POLICY_WARNING_ID, "%s:%u: %s", found.items[i].path,
+                            found.items[i].line, found.items[i].text);
         }
 
         if (found.n_items != manager->warnings.n_items)
