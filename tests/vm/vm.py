@@ -86,11 +86,18 @@ class Vm:
                 pass
             with open(os.path.join(run, 'terminal'), 'w') as f:
                 f.write(f'TERM={os.environ.get("TERM", "vt220")}\n')
-            # One terminal for all.
+            os.makedirs(os.path.join(tree, 'root'), mode=0o700, exist_ok=True)
+            with open(os.path.join(tree, 'root/.hushlogin'), 'w'):
+                pass
+            size = shutil.get_terminal_size()
+            os.makedirs(os.path.join(tree, 'etc/profile.d'), exist_ok=True)
+            with open(os.path.join(tree, 'etc/profile.d/roced-test.sh'), 'w') as f:
+                f.write(f'stty rows {size.lines} cols {size.columns}\n')
+            # One terminal for all, one after the other.
             dropin = os.path.join(system, 'roced-test.service.d')
             os.makedirs(dropin)
             with open(os.path.join(dropin, 'console.conf'), 'w') as f:
-                f.write('[Service]\nTTYPath=/dev/ttyS0\n')
+                f.write('[Service]\nType=oneshot\nTTYPath=/dev/ttyS0\nEnvironmentFile=/payload/run/terminal\n')
         wants = os.path.join(system, 'roced-test.target.wants')
         os.makedirs(wants)
         for unit in units:
@@ -116,7 +123,9 @@ class Vm:
         accel = os.environ.get('ROCED_ACCEL', 'tcg')
         kernel_line = KERNEL_LINE + (' quiet loglevel=3 systemd.show_status=false' if self.shell else '')
 
-        command = ['qemu-system-x86_64', '-name', self.name, '-machine', 'q35,sata=off,vmport=off,smbus=off',
+        # Whatever ends this process, the VM does not outlive it.
+        command = ['setpriv', '--pdeathsig', 'KILL', 'qemu-system-x86_64', '-name', self.name,
+                   '-machine', 'q35,sata=off,vmport=off,smbus=off',
                    '-accel', 'tcg,thread=multi' if accel == 'tcg' else accel, '-cpu', 'max', '-smp', '2', '-m', '1024',
                    '-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot',
                    '-kernel', os.path.join(self.image, 'vmlinuz'), '-initrd', os.path.join(self.image, 'initrd'),

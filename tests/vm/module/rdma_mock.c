@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * RDMA devices that move no data, for tests of what looks at devices and ports: any number of ports, RoCE v1, v2 or both,
- * InfiniBand or iWARP, with a network device and a PCI parent if wanted.
+ * RDMA devices that move no data, for tests of what looks at devices and ports: any number of ports, RoCE v1,
+ * v2 or both, InfiniBand or iWARP, with a network device and a PCI parent if wanted.
  *
- * One command a write to /sys/module/rdma_mock/parameters/control; a command that fails gives its errno to the writer:
+ * One command a write to /sys/module/rdma_mock/parameters/control; one that fails gives the writer its errno:
  *
  *   add NAME PORT[,PORT...] [pci=DDDD:BB:SS.F] [guid=HEX16] [nocm] [hang=SECONDS]
- *           PORT is CAPS[@NETDEV], CAPS is v1, v2, v1v2, ib or iwarp. One iwarp port makes the whole device iWARP; it must
- *           have a network device, which the core asks for the state of such ports.
+ *           PORT is CAPS[@NETDEV], CAPS is v1, v2, v1v2, ib or iwarp. One iwarp port makes the whole device
+ *           iWARP; all ports must have a network device then, which the core asks for their state.
  *           nocm: the ports have no connection manager, rdma_cm ignores the device.
- *           hang: iWARP only. Listening takes that long, with the lock of rdma_cm held: start a listener on the wildcard
- *           address, then add the device, and all of rdma_cm stands still meanwhile.
+ *           hang: iWARP only. Listening takes that long, with the lock of rdma_cm held: start a listener on
+ *           the wildcard address, then add the device, and all of rdma_cm stands still meanwhile.
  *   del NAME
+ *   clear
+ *           Deletes all of them, whatever their names are by now.
  *   netdev NAME PORT NETDEV|-
  *           Gives the port another network device, or none.
  *
@@ -67,7 +69,7 @@ struct mock_qp {
         struct ib_qp ib;
 };
 
-/* Holds the list and makes commands wait for each other. Never taken under RTNL, since registering takes that. */
+/* Holds the list, and commands one at a time. Never taken under RTNL, since registering takes that. */
 static DEFINE_MUTEX(mock_lock);
 static LIST_HEAD(mock_devices);
 static atomic_t mock_guids = ATOMIC_INIT(0);
@@ -193,7 +195,8 @@ static int mock_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 }
 
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
-static int mock_create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr, struct uverbs_attr_bundle *attrs)
+static int mock_create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr,
+                          struct uverbs_attr_bundle *attrs)
 #else
 static int mock_create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr, struct ib_udata *udata)
 #endif
@@ -402,7 +405,8 @@ static int mock_parse_caps(const char *caps, struct mock_port *ret, bool *ret_iw
 }
 
 /* Each port's network device gets a reference here; mock_device_free() drops what is left of them. */
-static int mock_parse_ports(char *text, struct mock_device *device, struct net_device **netdevs, bool *ret_iwarp)
+static int mock_parse_ports(char *text, struct mock_device *device, struct net_device **netdevs,
+                            bool *ret_iwarp)
 {
         char *word, *netdev;
         unsigned int i;
@@ -478,8 +482,8 @@ static void mock_device_free(struct mock_device *device)
         pci_dev_put(pci);
 }
 
-static int mock_device_register(struct mock_device *device, const char *name, struct net_device **netdevs, bool iwarp,
-                                bool nocm)
+static int mock_device_register(struct mock_device *device, const char *name, struct net_device **netdevs,
+                                bool iwarp, bool nocm)
 {
         unsigned int i;
         int r;
@@ -521,7 +525,8 @@ static int mock_add(const char *name, char *ports, char *options)
         device = ib_alloc_device(mock_device, ib);
         if (!device)
                 return -ENOMEM;
-        device->ib.node_guid = cpu_to_be64(0x025e000000000000ULL + ((u64) atomic_inc_return(&mock_guids) << 8));
+        device->ib.node_guid = cpu_to_be64(0x025e000000000000ULL +
+                                           ((u64) atomic_inc_return(&mock_guids) << 8));
 
         r = mock_parse_ports(ports, device, netdevs, &iwarp);
         while (r == 0 && (word = strsep(&options, " ")))
@@ -541,7 +546,7 @@ static int mock_add(const char *name, char *ports, char *options)
         return 0;
 }
 
-/* Names may change at any time: the core compares under its own lock, we see whether the one it found is ours. */
+/* Names may change at any time: the core compares under its own lock, we see whether what it found is ours. */
 static struct mock_device *mock_find(const char *name)
 {
         struct mock_device *device, *found = NULL;
@@ -577,6 +582,14 @@ static int mock_del(const char *name)
         return 0;
 }
 
+static void mock_clear(void)
+{
+        struct mock_device *device, *next;
+
+        list_for_each_entry_safe(device, next, &mock_devices, list)
+                mock_device_remove(device);
+}
+
 static int mock_change_netdev(const char *name, const char *port_text, const char *netdev_name)
 {
         struct mock_device *device = mock_find(name);
@@ -604,7 +617,7 @@ static int mock_change_netdev(const char *name, const char *port_text, const cha
         return r;
 }
 
-/* A network device that goes waits until nobody refers to it: let go of it. Not in the notifier, which runs under RTNL. */
+/* A network device that goes waits until nobody refers to it. Not in the notifier, which runs under RTNL. */
 static void mock_drop_netdevs(struct work_struct *work)
 {
         struct mock_device *device;
@@ -638,6 +651,10 @@ static int mock_command(char *text)
 {
         char *verb = strsep(&text, " "), *name = strsep(&text, " "), *first = strsep(&text, " ");
 
+        if (!strcmp(verb, "clear") && !name) {
+                mock_clear();
+                return 0;
+        }
         if (!name || !*name)
                 return -EINVAL;
         if (!strcmp(verb, "add") && first)
@@ -674,7 +691,8 @@ static const struct kernel_param_ops mock_control_ops = {
 };
 
 module_param_cb(control, &mock_control_ops, NULL, 0200);
-MODULE_PARM_DESC(control, "add NAME PORT,... [pci=] [guid=] [nocm] [hang=] | del NAME | netdev NAME PORT NETDEV");
+MODULE_PARM_DESC(control, "add NAME PORT,... [pci=] [guid=] [nocm] [hang=] | del NAME | clear | "
+                          "netdev NAME PORT NETDEV");
 
 static int __init mock_init(void)
 {
@@ -683,14 +701,11 @@ static int __init mock_init(void)
 
 static void __exit mock_exit(void)
 {
-        struct mock_device *device, *next;
-
         unregister_netdevice_notifier(&mock_netdev_notifier);
         cancel_work_sync(&mock_drop_work);
 
         mutex_lock(&mock_lock);
-        list_for_each_entry_safe(device, next, &mock_devices, list)
-                mock_device_remove(device);
+        mock_clear();
         mutex_unlock(&mock_lock);
 }
 
