@@ -399,6 +399,17 @@ void manager_tick(Manager *manager, Now now) {
         }
 }
 
+bool manager_awaits_udev(const Manager *manager) {
+        for (size_t i = 0; i < manager->n_entries; i++) {
+                const DeviceReport *report = manager->entries[i]->report;
+
+                for (size_t p = 0; report && p < report->n_ports; p++)
+                        if (report->ports[p].match == MATCH_NOT_YET_KNOWN)
+                                return true;
+        }
+        return false;
+}
+
 /* From fine to bad: the worse of a port's two attributes speaks for the port. */
 static State worse_state(State a, State b) {
         static const int badness[_STATE_MAX] = {

@@ -106,6 +106,9 @@ uint64_t manager_deadline(const Manager *manager);
 /* Nothing runs and nothing is due: all devices have been judged, and what is left waits for a retry or an event. */
 bool manager_is_settled(const Manager *manager, uint64_t now_usec);
 
+/* A port waits for udev to finish with its device, which an event will tell. */
+bool manager_awaits_udev(const Manager *manager);
+
 /* Likewise for one device. One that is not there has been judged. */
 bool manager_is_judged(const Manager *manager, const char *name, uint64_t now_usec);
 

@@ -164,6 +164,15 @@ static void service_pump_stop(Service *service, Now now) {
         }
 }
 
+/* Units that wait for the start shall find the policy in force, so it waits for udev too; a reload changes nothing about that. */
+static bool service_can_answer(const Service *service, bool settled, Now now) {
+        if (now.monotonic_usec >= service->answer_by_usec)
+                return true;
+        if (service->ready)
+                return settled || service->manager->blocked;
+        return settled && !manager_awaits_udev(service->manager);
+}
+
 static void service_pump_work(Service *service, Now now) {
         Manager *manager = service->manager;
         bool settled;
@@ -178,8 +187,7 @@ static void service_pump_work(Service *service, Now now) {
         settled = manager_is_settled(manager, now.monotonic_usec);
         service->unpublished = manager_take_changed(manager) || service->unpublished;
 
-        if (service->answer_due && (settled || now.monotonic_usec >= service->answer_by_usec ||
-                                    (service->ready && manager->blocked)))
+        if (service->answer_due && service_can_answer(service, settled, now))
                 service_notify_ready(service, now);
         else if (service->unpublished &&
                  (settled || manager->blocked || now.monotonic_usec >= service->published_usec + SERVICE_PUBLISH_USEC))
@@ -294,6 +302,7 @@ static int service_run(Service *service) {
         runtime_remove_state();
         if (r < 0)
                 return fatal(r, "Event loop");
+        (void) sd_notify(false, "STATUS=Stopped, the values stay in force");
         log_message(LOG_INFO, MESSAGE_STOPPED_ID, "Stopped; the values stay in force");
         return EXIT_SUCCESS;
 }
