@@ -4,7 +4,7 @@
 
 import time
 
-from world import check, equal, matches, scenario
+from world import URGENT, check, equal, matches, scenario
 
 ALL_V2 = "version: 1\nrules: [{match: any, mode: v2, tos: 104}]\n"
 ALL_V1 = "version: 1\nrules: [{match: any, mode: v1, tos: 104}]\n"
@@ -461,7 +461,7 @@ def mkdir_fails_twice(w):
 def mkdir_fails_for_ever(w):
     """Retries are spaced, the watchdog goes on, and after 30 s a warning says so."""
     w.policy(ALL_V1)
-    w.start(WATCHDOG_USEC="1000000")
+    w.start(prefix=URGENT, WATCHDOG_USEC="1000000")
     w.fault("mkdir", "errno", 19, device="mock0")
     begin = time.monotonic()
     w.add("mock0")

@@ -6,7 +6,7 @@ import errno
 import signal
 import time
 
-from world import check, equal, matches, scenario
+from world import URGENT, check, equal, matches, scenario
 
 V1_104 = "version: 1\nrules: [{name: all, match: any, mode: v1, tos: 104}]\n"
 
@@ -150,7 +150,7 @@ def blocked_at_start(w):
     w.policy(V1_104)
     w.fault("write", "block", device="mock0", attribute="mode")
     begin = time.monotonic()
-    w.start(wait_ready=False, WATCHDOG_USEC="1000000")
+    w.start(wait_ready=False, prefix=URGENT, WATCHDOG_USEC="1000000")
     w.await_ready(15)
     took = time.monotonic() - begin
     check(9 < took < 12, f"READY after {took:.1f} s")
@@ -176,7 +176,7 @@ def blocked_at_start(w):
 def blocked_while_running(w):
     w.add("mock0")
     w.policy(V1_104)
-    w.start(WATCHDOG_USEC="1000000")
+    w.start(prefix=URGENT, WATCHDOG_USEC="1000000")
     w.fault("mkdir", "block", device="mock1")
     w.add("mock1")
     w.await_status("mock1", 15)
@@ -211,7 +211,7 @@ def slow_kernel(w):
         w.add(f"mock{i}", netdev=[])
     w.policy(V1_104)
     w.fault("write", "delay", 50)
-    w.start(WATCHDOG_USEC="500000")
+    w.start(prefix=URGENT, WATCHDOG_USEC="500000")
     w.wait_until(lambda: w.status()["compliant"], "all is as it should be", 60)
     w.check_pings(0.5)
     w.stop()

@@ -7,7 +7,7 @@ import os
 import re
 import stat
 
-from world import check, equal, matches, scenario
+from world import URGENT, check, equal, matches, scenario
 
 V1_104 = """
 version: 1
@@ -262,7 +262,7 @@ def notify_socket_odd(w):
 def notify_protocol(w):
     w.add("mock0")
     w.policy(V1_104)
-    w.start(WATCHDOG_USEC="600000")
+    w.start(prefix=URGENT, WATCHDOG_USEC="600000")
     w.wait_until(lambda: len(w.notifications("WATCHDOG")) >= 4, "four pings have come")
     w.check_pings(0.6)
     w.stop()
