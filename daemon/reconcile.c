@@ -127,7 +127,10 @@ static int directory_open(const ReconcileRequest *request, const Device *device,
         if (directory->fd < 0)
                 return directory->fd;
 
-        return may_make && directory_is_stale(directory, device) ? directory_remake(request, directory) : 0;
+        /* It may be another's: who only looks puts up with it. */
+        if (!may_make || !(request->flags & RECONCILE_WRITE) || !directory_is_stale(directory, device))
+                return 0;
+        return directory_remake(request, directory);
 }
 
 static Look attribute_look(const ReconcileRequest *request, const Directory *directory, Step step, unsigned port,
