@@ -26,6 +26,8 @@ int runtime_lock(void) {
         if (fcntl(fd, F_OFD_SETLK, &lock) < 0)
                 return errno == EAGAIN || errno == EACCES ? -EBUSY : -errno;
 
+        /* One who was killed has left it, and it would pass for news of the new holder. */
+        runtime_remove_state();
         return TAKE_FD(fd);
 }
 

@@ -11,7 +11,8 @@
 #define LOCK_PATH RUNTIME_PATH "/lock"
 #define STATE_PATH RUNTIME_PATH "/state.json"
 
-/* Takes the lock; it lasts as long as the fd. Makes the directory if need be. -EBUSY: another process holds it. */
+/* Takes the lock; it lasts as long as the fd. Makes the directory if need be, and removes the state of the last
+ * holder. -EBUSY: another process holds it. */
 int runtime_lock(void);
 
 /* 1: a process holds the lock, 0: none does. Asks without taking it, so it never gets into a writer's way; any user may. */
