@@ -24,6 +24,12 @@ json_object *json_get(json_object *object, const char *key) {
         return member;
 }
 
+json_object *json_get_object(json_object *object, const char *key) {
+        json_object *member = json_get(object, key);
+
+        return json_object_is_type(member, json_type_object) ? member : NULL;
+}
+
 const char *json_get_text(json_object *object, const char *key) {
         json_object *member = json_get(object, key);
 

@@ -20,6 +20,9 @@ json_object *document_begin(void);
 /* NULL: not there, or null. */
 json_object *json_get(json_object *object, const char *key);
 
+/* The same, if it is an object. */
+json_object *json_get_object(json_object *object, const char *key);
+
 /* NULL: not there, or no text. */
 const char *json_get_text(json_object *object, const char *key);
 

@@ -181,14 +181,14 @@ static void add_daemon_verdicts(const Host *host, const Device *device, const Po
                                       "port", NULL, port->number);
 
         for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++) {
-                json_object *verdict = json_get(told, attribute_name(a));
+                json_object *verdict = json_get_object(told, attribute_name(a));
 
                 json_object_object_add(object, attribute_name(a),
                                        verdict ? json_object_get(verdict)
                                                : json_unjudged(port, a, VALUE_NONE, STATE_PENDING,
                                                                "roced has not looked at it yet"));
         }
-        json_object_object_add(object, "rule", json_object_get(json_get(told, "rule")));
+        json_object_object_add(object, "rule", json_object_get(json_get_object(told, "rule")));
 }
 
 static void add_own_verdicts(const Host *host, const DeviceReport *report, const Port *on_device,
@@ -258,7 +258,7 @@ json_object *host_policy(const Host *host) {
         if (host->ask_daemon) {
                 const char *told = json_get_text(host->state, "policy_error");
 
-                policy = json_get(host->state, "policy");
+                policy = json_get_object(host->state, "policy");
                 if (host->state)
                         stale = json_stale(host, json_get_text(policy, "sha256"));
                 if (!policy && !told && !json_object_get_boolean(stale)) {

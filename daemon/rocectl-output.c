@@ -226,12 +226,33 @@ Table *table_free(Table *table) {
         return NULL;
 }
 
+/* libsmartcols spells control characters and bytes that are no text as "\x1b", and a "\x" that is there already
+ * as "\x5cx": what it takes care of is left to it. */
+static char *cell_visible(const char *text) {
+        size_t size = strlen(text), filled = 0, length;
+        char shown[CHARACTER_SHOWN_MAX];
+        uint32_t character;
+        char *cell = NEED((char *) malloc(size * CHARACTER_SHOWN_MAX + 1));
+
+        for (size_t i = 0; i < size; i += length) {
+                length = utf8_decode(text + i, size - i, &character);
+                if (character == CHARACTER_INVALID || character < 0x20 || character == 0x7f) {
+                        cell[filled++] = text[i];
+                        continue;
+                }
+                (void) character_show(text + i, size - i, shown);
+                filled = (size_t) (stpcpy(cell + filled, shown) - cell);
+        }
+        cell[filled] = 0;
+        return cell;
+}
+
 void table_add(Table *table, const char *const *cells, int toned, Tone tone) {
         struct libscols_line *line = NEED(scols_table_new_line(table->lines, NULL));
         const char *color = tone_color(tone);
 
         for (size_t i = 0; i < table->n_columns; i++) {
-                char *text = output_visible(cells[i] && cells[i][0] ? cells[i] : "-");
+                char *text = cell_visible(cells[i] && cells[i][0] ? cells[i] : "-");
 
                 if (scols_line_refer_data(line, i, text) < 0)
                         need(NULL);

@@ -566,3 +566,4 @@ def apply_clears_up_after_a_crash(w):
     equal(w.directories(), ["mock0", "mock1"], "directories after kill -9")
     w.check_exit(w.rocectl("apply"), 0)
     equal(w.directories(), ["mock1"], "directories")
+    check(not os.path.exists("/run/roced/state.json"), "the state of the killed daemon is there still")
