@@ -17,6 +17,11 @@ void entry_mark_later(DeviceEntry *entry, Trigger trigger, uint64_t not_before_u
 /* What was written to while the job ran is looked at again. */
 void entry_mark_touched(DeviceEntry *entry);
 
+/* How long to wait before the next try, after so many. */
+static inline uint64_t retry_spell(unsigned retries) {
+        return MIN_OF(MANAGER_RETRY_MIN_USEC << MIN_OF(retries, 16U), MANAGER_RETRY_MAX_USEC);
+}
+
 bool entry_is_compliant(const DeviceEntry *entry);
 bool port_has_failed(const PortEntry *port); /* an attribute of it has */
 uint64_t entry_late_deadline(const DeviceEntry *entry);

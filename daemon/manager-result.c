@@ -79,10 +79,6 @@ static int entry_adopt_ports(DeviceEntry *entry, const DeviceReport *report, boo
         return 0;
 }
 
-static uint64_t retry_spell(unsigned retries) {
-        return MIN_OF(MANAGER_RETRY_MIN_USEC << MIN_OF(retries, 16U), MANAGER_RETRY_MAX_USEC);
-}
-
 /* Looks again at what is pending or failed after a spell that doubles, and at what is held back when the hold ends. */
 static void entry_plan_retry(DeviceEntry *entry, Now now) {
         uint64_t spell_usec = retry_spell(entry->retries);

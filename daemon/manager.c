@@ -154,10 +154,10 @@ void manager_mark(Manager *manager, const char *name, Trigger trigger) {
         entry_mark(entry, trigger);
 }
 
-void manager_mark_announced(Manager *manager, const char *name, uint64_t instance) {
+void manager_mark_announced(Manager *manager, const char *name, uint64_t instance, Trigger trigger) {
         DeviceEntry *entry;
 
-        manager_mark(manager, name, TRIGGER_HOTPLUG);
+        manager_mark(manager, name, trigger);
         entry = manager_find_entry(manager, name);
         if (entry)
                 entry->announced_instance = instance;
@@ -347,13 +347,18 @@ void manager_list_done(Manager *manager, Job *job, Now now) {
         }
 
         if (r < 0) {
-                log_message(LOG_ERR, MESSAGE_DEVICE_FAILED_ID, "RDMA devices cannot be listed: %s", strerror(-r));
+                if (manager->list_failures == 0)
+                        log_message(LOG_ERR, MESSAGE_DEVICE_FAILED_ID, "RDMA devices cannot be listed: %s", strerror(-r));
                 if (!manager->list_wanted) {
                         manager->list_wanted = true;
-                        manager->list_not_before_usec = now.monotonic_usec + USEC_PER_SEC;
+                        manager->list_not_before_usec = now.monotonic_usec + retry_spell(manager->list_failures);
                 }
+                manager->list_failures++;
                 return;
         }
+        if (manager->list_failures > 0)
+                log_message(LOG_INFO, MESSAGE_DEVICE_FAILED_ID, "RDMA devices can be listed again");
+        manager->list_failures = 0;
 
         if (job->n_invalid > manager->n_invalid_told)
                 log_message(LOG_WARNING, MESSAGE_DEVICE_NAME_ID,

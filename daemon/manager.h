@@ -58,6 +58,7 @@ typedef struct Manager {
         bool list_wanted;
         Trigger list_trigger;
         uint64_t list_not_before_usec;
+        unsigned list_failures; /* in a row */
         bool listed; /* once at least */
         size_t n_invalid_told;
 
@@ -83,7 +84,7 @@ void manager_set_policy(Manager *manager, Policy *policy, Trigger trigger);
 void manager_mark_all(Manager *manager, Trigger trigger);
 void manager_mark(Manager *manager, const char *name, Trigger trigger);
 /* udev has finished with this instance of the device, though its database may not say so yet. */
-void manager_mark_announced(Manager *manager, const char *name, uint64_t instance);
+void manager_mark_announced(Manager *manager, const char *name, uint64_t instance, Trigger trigger);
 void manager_mark_watch(Manager *manager, int watch);
 /* A network device has come, gone or changed: matters to rules by netdev, and to ports that are not as they should be. */
 void manager_mark_netdev(Manager *manager, Trigger trigger);

@@ -100,6 +100,8 @@ static char *status_format(const Service *service, Now now) {
                              where);
         } else if (service->policy_error)
                 r = asprintf(&status, "Policy on disk is invalid, the old one stays in force: %s", service->policy_error);
+        else if (manager->list_failures > 0)
+                r = asprintf(&status, "RDMA devices cannot be listed, %u times in a row", manager->list_failures);
         else if (!manager->policy)
                 r = asprintf(&status, "No policy, nothing is managed; %u RoCE ports on %u RDMA devices", summary.ports,
                              summary.devices);

@@ -31,11 +31,17 @@ static size_t request_add(char *request, size_t size, const char *name, const st
         return size + (size_t) snprintf(request + size, SETTLE_LINE_MAX, "%s %" PRIu64 "\n", name, (uint64_t) st->st_ino);
 }
 
+static size_t request_begin(char *request) {
+        const char *action = getenv("ACTION");
+
+        return (size_t) snprintf(request, SETTLE_LINE_MAX, "%.32s\n", action ? action : "add");
+}
+
 /* rdma-core's rules may have renamed the device by now, so that the name in the event is dead: the directory where it stood tells
  * who is there. */
 static size_t request_build(const char *devpath, char request[static SETTLE_MESSAGE_MAX]) {
+        size_t size = request_begin(request);
         char path[1024];
-        size_t size = 0;
         struct dirent *entry;
         struct stat st;
         char *slash;
@@ -44,7 +50,7 @@ static size_t request_build(const char *devpath, char request[static SETTLE_MESS
         snprintf(path, sizeof(path), "/sys%s", devpath);
         slash = strrchr(path, '/');
         if (lstat(path, &st) >= 0)
-                return request_add(request, 0, slash + 1, &st);
+                return request_add(request, size, slash + 1, &st);
 
         *slash = 0;
         directory = opendir(path);

@@ -20,7 +20,8 @@ typedef struct Waiter {
         struct Waiter *next;
         Service *service;
         sd_event_source *source;
-        char *names; /* NUL after each, one more at the end; empty: all devices */
+        bool all;
+        char *names; /* NUL after each, one more at the end; NULL: not asked yet */
 } Waiter;
 
 static void waiter_free(Waiter *waiter) {
@@ -42,10 +43,12 @@ static void waiter_remove(Waiter *waiter) {
 /* Marks what the request names, and keeps the names. */
 static int waiter_take(Waiter *waiter, char *request) {
         char *line, *rest = request, *end;
-        size_t size = 1;
+        size_t size = 0;
+        Trigger trigger;
 
         if (streq(request, SETTLE_ALL)) {
                 manager_mark_all(waiter->service->manager, TRIGGER_RDMA_CM);
+                waiter->all = true;
                 waiter->names = calloc(1, 1);
                 return waiter->names ? 0 : -ENOMEM;
         }
@@ -53,6 +56,8 @@ static int waiter_take(Waiter *waiter, char *request) {
         waiter->names = calloc(1, strlen(request) + 2);
         if (!waiter->names)
                 return -ENOMEM;
+        line = strsep(&rest, "\n");
+        trigger = streq(line, "move") ? TRIGGER_RENAME : TRIGGER_HOTPLUG;
         while ((line = strsep(&rest, "\n")) && *line) {
                 char *instance = strrchr(line, ' ');
                 uint64_t number = instance ? strtoumax(instance + 1, &end, 10) : 0;
@@ -62,8 +67,8 @@ static int waiter_take(Waiter *waiter, char *request) {
                 *instance = 0;
                 if (!device_name_is_valid(line))
                         return -EBADMSG;
-                manager_mark_announced(waiter->service->manager, line, number);
-                strcpy(waiter->names + size - 1, line);
+                manager_mark_announced(waiter->service->manager, line, number, trigger);
+                strcpy(waiter->names + size, line);
                 size += strlen(line) + 1;
         }
         return 0;
@@ -117,6 +122,7 @@ static int on_connect(sd_event_source *source, int fd, uint32_t revents, void *u
         return 0;
 }
 
+/* With nothing to wait for it is served at once. */
 static bool waiter_is_served(const Waiter *waiter, uint64_t now_usec) {
         const Manager *manager = waiter->service->manager;
 
@@ -124,7 +130,7 @@ static bool waiter_is_served(const Waiter *waiter, uint64_t now_usec) {
                 return false;
         if (manager->blocked || !manager->policy)
                 return true;
-        if (!waiter->names[0])
+        if (waiter->all)
                 return manager_is_settled(manager, now_usec);
         for (const char *name = waiter->names; *name; name += strlen(name) + 1)
                 if (!manager_is_judged(manager, name, now_usec))

@@ -4,8 +4,8 @@
 /* Closes the window between a device's appearance and its policy being in force: udevd announces a device after the programs of its rules
  * have run, and one of them (settle-helper.c, from 90-roced.rules) asks here over a socket, and waits until the device has been judged.
  *
- * The request is one SOCK_SEQPACKET message of lines "NAME INSTANCE", where the instance is the inode of the device's sysfs directory, or
- * SETTLE_ALL. The answer is that the connection is closed. */
+ * The request is one SOCK_SEQPACKET message: a line with the action of udev's event, then a line "NAME INSTANCE" for each device, where
+ * the instance is the inode of its sysfs directory; or SETTLE_ALL. The answer is that the connection is closed. */
 
 #define SETTLE_PATH "/run/roced/settle"
 #define SETTLE_ALL "*\n"

@@ -98,7 +98,7 @@ static void test_mark_invalid(void **state) {
         manager_mark(manager, "..", TRIGGER_HOTPLUG);
         manager_mark(manager, "a/b", TRIGGER_HOTPLUG);
         manager_mark(manager, "a\n", TRIGGER_HOTPLUG);
-        manager_mark_announced(manager, "..", 7);
+        manager_mark_announced(manager, "..", 7, TRIGGER_HOTPLUG);
         assert_int_equal(manager->n_entries, 1);
         assert_idle();
 }
@@ -375,7 +375,7 @@ static void test_announced(void **state) {
 
         assert_true(manager_is_judged(manager, "mlx5_0", now.monotonic_usec));
         assert_true(manager_is_judged(manager, "mlx5_1", now.monotonic_usec));
-        manager_mark_announced(manager, "mlx5_1", 77);
+        manager_mark_announced(manager, "mlx5_1", 77, TRIGGER_HOTPLUG);
         assert_false(manager_is_judged(manager, "mlx5_1", now.monotonic_usec));
         job = next(JOB_RECONCILE, "mlx5_1");
         assert_int_equal(job->announced_instance, 77);
@@ -431,24 +431,30 @@ static void test_leftovers(void **state) {
 }
 
 static void test_listing_fails(void **state) {
-        for (unsigned i = 0; i < 2; i++) {
+        uint64_t spell = SEC / 10;
+
+        /* Told when it begins, tried again at growing intervals, told when it ends. */
+        for (unsigned i = 0; i < 12; i++, spell = MIN_OF(spell * 2, 60 * SEC)) {
                 Job *job = next(JOB_LIST, NULL);
 
                 job->error = -EMFILE;
                 manager_job_done(manager, job, now);
-                assert_told(LOG_ERR, MESSAGE_DEVICE_FAILED_ID, "RDMA devices cannot be listed: Too many open files");
+                if (i == 0)
+                        assert_told(LOG_ERR, MESSAGE_DEVICE_FAILED_ID, "RDMA devices cannot be listed: Too many open files");
+                assert_told_nothing();
                 assert_false(manager_is_settled(manager, now.monotonic_usec));
-                assert_int_equal(manager_deadline(manager), now.monotonic_usec + SEC);
-                pass(SEC - 1);
+                assert_int_equal(manager_deadline(manager), now.monotonic_usec + spell);
+                pass(spell - 1);
                 assert_idle();
                 pass(1);
         }
 
-        /* An event does not wait for the second to pass. */
+        /* An event does not wait for that. */
         next(JOB_LIST, NULL)->error = -ENOMEM;
         manager_job_done(manager, manager->running, now);
         manager_mark_all(manager, TRIGGER_HOTPLUG);
         list_devices("mlx5_0", "");
+        assert_told(LOG_INFO, MESSAGE_DEVICE_FAILED_ID, "RDMA devices can be listed again");
         pass_right("mlx5_0");
         assert_true(manager_is_settled(manager, now.monotonic_usec));
 }
