@@ -500,10 +500,13 @@ rules:
 
 @scenario(rows=[24], timeout=120)
 def virtual_functions_come_and_go(w):
-    n, rounds = (127, 5) if w.name == "fuse" else (32, 2)
+    n, rounds = (127, 8) if w.name == "fuse" else (32, 3)
     w.policy(ALL_V1)
     w.start()
-    for _ in range(rounds):
+    before = (0, [])
+    for i in range(rounds):
+        if i == 2:
+            before = (w.memory(), sorted(w.open_files()))
         for i in range(n):
             w.add(f"mock{i}", netdev=[])
         begin = time.monotonic()
@@ -516,3 +519,7 @@ def virtual_functions_come_and_go(w):
         w.wait_until(lambda: not w.directories(), "no directory is left")
     equal(len(w.changes()), rounds * n * 2, "changes told")
     equal(w.worst(4), [], "warnings")
+    w.reload()
+    equal(sorted(w.open_files()), before[1], "files open")
+    grown = w.memory() - before[0]
+    check(grown < 256, f"the daemon has grown by {grown} KiB")

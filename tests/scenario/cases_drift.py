@@ -2,7 +2,8 @@
 
 """Others write what roced wrote, remove what it made, and the network devices under it change."""
 
-import time
+import os
+import signal
 
 from world import check, equal, scenario
 
@@ -155,6 +156,27 @@ def no_watches_to_be_had(w):
         w.stop()
 
 
+@scenario(rows=[49], rings="fuse", timeout=90)
+def watch_queue_overflows(w):
+    """What was lost is looked for."""
+    w.add("mock0", ["v1v2"] * 2)
+    w.policy(ALL)
+    w.start()
+    with open("/proc/sys/fs/inotify/max_queued_events") as f:
+        limit = int(f.read())
+    w.daemon.send_signal(signal.SIGSTOP)
+    files = [os.open(w.attribute_path("mock0", port, "tos"), os.O_WRONLY) for port in (1, 2)]
+    for _ in range(limit // 2 + 10):
+        for fd in files:
+            os.pwrite(fd, b"104", 0)
+    for fd in files:
+        os.close(fd)
+    w.foreign_write("mock0", 2, "tos", "8")
+    w.daemon.send_signal(signal.SIGCONT)
+    w.await_kernel("mock0", 2, tos=104)
+    w.await_port("mock0", 2, "ok", "ok")
+
+
 @scenario(rows=[44], rings="fuse", timeout=90)
 def idle_is_quiet(w):
     """No access and no record when nothing happens."""
@@ -163,7 +185,6 @@ def idle_is_quiet(w):
     w.policy(ALL)
     w.start()
     n = len(w.records())
-    before = time.monotonic()
     w.quiet(15)
-    check(time.monotonic() - before >= 15, "the quiet was too short")
     equal(len(w.records()), n, "records")
+    equal([f for f in w.open_files() if "/sys/" in f], [], "files open below /sys")

@@ -6,7 +6,7 @@ import errno
 import signal
 import time
 
-from world import URGENT, check, equal, matches, scenario
+from world import URGENT, check, equal, matches, scenario, shell
 
 V1_104 = "version: 1\nrules: [{name: all, match: any, mode: v1, tos: 104}]\n"
 
@@ -216,6 +216,67 @@ def slow_kernel(w):
     w.check_pings(0.5)
     w.stop()
     equal(w.directories(), [], "directories after stop")
+
+
+@scenario(rows=[30], rings="fuse")
+def read_only_configfs(w):
+    """As a wrong sandbox makes it: failed once, with a hint, and the daemon stays up."""
+    w.add("mock0")
+    w.foreign_mkdir("mock0")
+    w.add("mock1")
+    w.policy(V1_104)
+    shell("mount", "-o", "remount,bind,ro", w.configfs_path)
+    w.start()
+    for name in ("mock0", "mock1"):
+        port = w.await_port(name, 1, "failed", "failed")
+        equal(port["mode"]["errno"], errno.EROFS, f"errno of {name}")
+        matches("writable", port["mode"]["reason"], f"reason of {name}")
+    n = len(w.worst(3))
+    w.reload()
+    equal(len(w.worst(3)), n, "errors told after a reload")
+    shell("mount", "-o", "remount,bind,rw", w.configfs_path)
+    w.reload()
+    w.await_port("mock0", 1, "ok", "ok")
+    w.await_port("mock1", 1, "ok", "ok")
+
+
+@scenario(rows=[50], rings="fuse")
+def killed_within_mkdir(w):
+    """The directory is made, and nobody is there to note it down: it is roced's own all the same."""
+    w.add("mock0")
+    w.add("mock1")
+    w.policy(V1_104)
+    w.fault("mkdir", "block", device="mock1")
+    w.start(wait_ready=False)
+    w.wait_until(lambda: any(a["result"] == "blocked" for a in w.accesses()), "it blocks")
+    w.daemon.kill()
+    w.release()
+    w.wait_exit()
+    equal(w.directories(), ["mock0", "mock1"], "directories after kill -9")
+    w.start()
+    w.await_port("mock1", 1, "ok", "ok")
+    w.stop()
+    equal(w.directories(), [], "directories after stop")
+
+
+@scenario(rows=[44], rings="fuse", timeout=90)
+def errors_of_many_devices(w):
+    """One record for each attribute that fails, however often it is looked at."""
+    n = 256
+    for i in range(n):
+        w.add(f"mock{i}", netdev=[])
+    w.policy(V1_104)
+    w.fault("write", "errno", errno.EIO)
+    w.start()
+    w.reload()
+    for i in range(n):
+        w.uevent("change", f"mock{i}")
+    w.reload()
+    equal(len(w.worst(3)), 2 * n, "errors told")
+    w.clear_faults()
+    w.reload()
+    w.wait_until(lambda: w.status()["compliant"], "all is well")
+    equal(len(w.changes()), 4 * n, "changes told")
 
 
 @scenario(rows=[44], rings="fuse")

@@ -306,6 +306,16 @@ class World:
                     path = f"{directory}/{entry}"
                     shutil.rmtree(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
 
+    # The daemon's process
+
+    def open_files(self):
+        return [os.readlink(f"/proc/{self.pid()}/fd/{fd}") for fd in os.listdir(f"/proc/{self.pid()}/fd")]
+
+    def memory(self):
+        """What is its own, in KiB."""
+        with open(f"/proc/{self.pid()}/smaps_rollup") as f:
+            return sum(int(line.split()[1]) for line in f if line.startswith("Private_"))
+
     # For the report of a failure
 
     def describe(self):

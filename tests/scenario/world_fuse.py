@@ -40,7 +40,8 @@ class FuseWorld(World):
         self.netdevs = {}
         self.n_netdevs = itertools.count()
         self.make_places()
-        self.fake = subprocess.Popen([f"{build}/tests/fuse/rdma_cm_fuse", FAKE, FAKE + ".socket", LOG])
+        with open(FAKE + ".stderr", "w") as stderr:
+            self.fake = subprocess.Popen([f"{build}/tests/fuse/rdma_cm_fuse", FAKE, FAKE + ".socket", LOG], stderr=stderr)
         self.listen()
         self.control = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.wait_until(self.connect, "the fake answers")
@@ -351,6 +352,9 @@ class FuseWorld(World):
     def kill(self):
         self.daemon.kill()
         self.daemon.wait()
+
+    def pid(self):
+        return self.daemon.pid
 
     def running(self):
         return self.daemon.poll() is None

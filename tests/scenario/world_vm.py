@@ -45,8 +45,9 @@ class VmWorld(World):
             shell("systemctl", "stop", UNIT)
         self.configfs(mounted=True)
         self.rdma_cm(loaded=True)
-        devices = os.listdir(CLASS) if os.path.isdir(CLASS) else []
-        for name in devices:
+        # The module's own first: a name with a slash in it makes the class unreadable for all.
+        self.control("clear")
+        for name in os.listdir(CLASS) if os.path.isdir(CLASS) else []:
             self.remove(name)
         for name in os.listdir("/sys/devices/virtual/net"):
             if name != "lo":
@@ -54,8 +55,7 @@ class VmWorld(World):
         for name in self.directories():
             self.foreign_rmdir(name)
         self.remove_policies()
-        if devices:
-            shell("udevadm", "settle")
+        shell("udevadm", "settle")
 
     def close(self):
         VmWorld.current = None
@@ -226,6 +226,9 @@ class VmWorld(World):
         pid = self.show("MainPID")
         shell("systemctl", "kill", "--kill-who=main", "--signal=KILL", UNIT)
         self.wait_until(lambda: self.show("MainPID") != pid, "the killed daemon is gone")
+
+    def pid(self):
+        return self.show("MainPID")
 
     def running(self):
         return self.show("ActiveState") in ("active", "activating", "reloading")
