@@ -417,17 +417,25 @@ def names_are_anchored(w):
 
 @scenario(rows=[23], rings="vm")
 def hostile_names(w):
-    """The kernel lets a device be called so; nothing of it reaches a path."""
-    w.add("mock0")
+    """The kernel lets a device be called so; nothing of it reaches a path. A name with a slash in it makes the kernel's
+    own listing of devices fail for all, so what comes then is known by its event only."""
     w.add("mock1")
     w.policy(ALL_V1)
     w.start()
-    w.rename("mock0", "a/b")
+    for name in ("..", "a/b"):
+        w.add("mock0")
+        w.await_kernel("mock0", 1, mode="v1", tos=104)
+        w.rename("mock0", name)
+        try:
+            w.wait_until(lambda: w.directories() == ["mock1"], lambda: f"only mock1 is there: {w.directories()}", 5)
+            w.add("mock2")
+            w.await_kernel("mock2", 1, mode="v1", tos=104)
+            w.remove("mock2")
+        finally:
+            w.control(f"del {name}")
+        check(w.running(), "the daemon has ended")
     w.await_port("mock1", 1, "ok", "ok")
-    w.wait_until(lambda: w.directories() == ["mock1"], lambda: f"only mock1 is there: {w.directories()}", 5)
-    w.wait_until(lambda: w.worst(4), "a warning of the name")
-    w.control("del a/b")
-    check(w.running(), "the daemon has ended")
+    equal(w.worst(3), [], "errors")
     w.stop()
     equal(w.directories(), [], "directories after stop")
 

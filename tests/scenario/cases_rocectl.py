@@ -147,6 +147,19 @@ def status_golden(w):
     check(process.stdout.isascii(), "more than ASCII in the C locale")
 
 
+@scenario()
+def status_says_once_what_many_share(w):
+    w.add("mock0", ["v2"] * 12)
+    w.policy("version: 1\nrules: [{match: {port: 3}, mode: v1}, {match: any, mode: v1, enforcement: report}]\n")
+    w.start()
+    w.await_port("mock0", 12, "unsupported")
+    text = w.check_exit(w.rocectl("status"), 3).stdout
+    notes = [line for line in text.splitlines() if re.match("mock0/", line)]
+    why = "mode unsupported, wanted v1, found v2: the port"
+    equal(notes, [f"mock0/1, mock0/2, mock0/4, mock0/5 and 7 more: {why} has no RoCE v1 GID, only v2",
+                  f"mock0/3: {why} cannot do RoCE v1, the kernel refused it"], "notes")
+
+
 @scenario(rings="fuse")
 def status_of_one_device(w):
     w.add("mock0", ["v1v2", "ib"], pci=w.pci[0], guid="248a0703004bf0a4")
@@ -282,6 +295,25 @@ def status_before_the_daemon_has_looked(w):
     status = w.status()
     equal((status["daemon"]["running"], status["daemon"]["since"]), (False, None), "daemon")
     equal(w.port("mock0", status=status)["tos"]["since"], None, "since")
+
+
+@scenario(rings="fuse")
+def status_tells_what_blocks(w):
+    """A kernel that does not answer the daemon holds up nobody who asks how things stand."""
+    w.add("mock0")
+    w.policy("version: 1\nrules: [{match: any, tos: 8}]\n")
+    w.start()
+    w.fault("mkdir", "block", device="mock1")
+    w.add("mock1")
+    w.await_status("mock1", 15)
+    w.wait_until(lambda: w.status()["daemon"]["blocked"], "status tells of it")
+    text = w.check_exit(w.rocectl("status"), 3).stdout
+    matches(r"\nKernel: has not answered since 20\S+Z: .*mock1", text, "status")
+    matches(r"\nmock1/1: tos failed, wanted 8: mkdir has blocked in the kernel for \d+ s", text, "note")
+    equal(w.status()["daemon"]["blocked"]["device"], "mock1", "device that blocks")
+    w.release()
+    w.await_port("mock1", tos="ok")
+    equal(w.status()["daemon"]["blocked"], None, "blocked in the end")
 
 
 @scenario(rings="fuse")

@@ -134,7 +134,7 @@ class VmWorld(World):
             if not os.path.exists(f"/sys/class/net/{n}"):
                 self.add_netdev(n)
         words = [f"{p}@{names[i]}" if i < len(names) and p not in ("ib", "raw") else p for i, p in enumerate(ports)]
-        before = set(os.listdir(CLASS)) if os.path.isdir(CLASS) else set()
+        before = set(os.listdir(CLASS)) if pci else None
         self.control(" ".join(filter(None, ["add", name, ",".join(words), pci and f"pci={pci}", guid and f"guid={guid}",
                                             nocm and "nocm"])))
         if pci:
