@@ -105,7 +105,7 @@ static inline int namespace_unshare(void) {
 static inline void namespace_enter(void) {
         int r = namespace_unshare();
 
-        if (r >= 0 && (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+        if (r >= 0 && (mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) < 0 ||
                        mount("run", "/run", "tmpfs", MS_NOSUID | MS_NODEV, "mode=755") < 0 ||
                        mount("sys", "/sys", "tmpfs", MS_NOSUID | MS_NODEV, "mode=755") < 0))
                 r = -errno;

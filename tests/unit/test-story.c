@@ -141,6 +141,7 @@ static void test_fields_absent(void **state) {
         sink_empty();
 
         /* Neither rule nor policy nor device. */
+        tale.context.attribute = ATTRIBUTE_TOS;
         tale.port.rule = NULL;
         tale.report.policy = NULL;
         tale.report.device = NULL;
