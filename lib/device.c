@@ -48,14 +48,12 @@ static bool copy_properties(Device *copy, const Device *device) {
         copy->properties = calloc(MAX_OF(device->n_properties, 1U), sizeof(Property));
         if (!copy->properties)
                 return false;
+        copy->n_properties = device->n_properties;
 
-        for (; copy->n_properties < device->n_properties; copy->n_properties++) {
-                Property *property = copy->properties + copy->n_properties;
-
-                if (!copy_string(&property->name, device->properties[copy->n_properties].name) ||
-                    !copy_string(&property->value, device->properties[copy->n_properties].value))
+        for (size_t i = 0; i < device->n_properties; i++)
+                if (!copy_string(&copy->properties[i].name, device->properties[i].name) ||
+                    !copy_string(&copy->properties[i].value, device->properties[i].value))
                         return false;
-        }
         return true;
 }
 
