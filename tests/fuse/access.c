@@ -39,6 +39,18 @@ void log_result(pid_t pid, const Where *w, const char *text, int r) {
         log_access(pid, w, text, r < 0 ? strerrorname_np(-r) : result);
 }
 
+void effect_on_model(const Effect *e, const char *device) {
+        if (e->action == ACTION_VANISH)
+                (void) model_remove(&fake.model, device);
+
+        else if (e->action == ACTION_RMDIR) {
+                Node *n = fake.rdma_cm ? node_child(fake.rdma_cm, device) : NULL;
+
+                if (n)
+                        node_kill(n);
+        }
+}
+
 Effect access_begin(pid_t pid, const Where *w) {
         Effect e;
 
@@ -64,15 +76,8 @@ Effect access_begin(pid_t pid, const Where *w) {
                 fake.hung = false;
                 pthread_cond_broadcast(&fake.changed);
 
-        } else if (e.action == ACTION_VANISH)
-                (void) model_remove(&fake.model, w->device);
-
-        else if (e.action == ACTION_RMDIR) {
-                Node *n = fake.rdma_cm ? node_child(fake.rdma_cm, w->device) : NULL;
-
-                if (n)
-                        node_kill(n);
-        }
+        } else
+                effect_on_model(&e, w->device);
 
         return e;
 }

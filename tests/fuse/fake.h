@@ -28,6 +28,9 @@ extern Fake fake;
 void log_access(pid_t pid, const Where *w, const char *text, const char *result);
 void log_result(pid_t pid, const Where *w, const char *text, int r);
 
+/* What the test wants to happen to the device or its directory just before. */
+void effect_on_model(const Effect *e, const char *device);
+
 /* Waits for the kernel's lock as every access does, and lets happen to this one what the test asked for. */
 Effect access_begin(pid_t pid, const Where *w);
 

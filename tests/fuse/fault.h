@@ -11,7 +11,7 @@
 typedef enum Operation {
         OPERATION_MKDIR,
         OPERATION_RMDIR,
-        OPERATION_LOOKUP,               /* of a device's directory */
+        OPERATION_LOOKUP,               /* of a device's directory, and of ports/ in it */
         OPERATION_OPEN,
         OPERATION_READ,
         OPERATION_WRITE,

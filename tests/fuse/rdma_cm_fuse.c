@@ -59,25 +59,30 @@ static Node *lookup_attribute(Node *parent, const char *name) {
         return n;
 }
 
+/* A device's directory and the ports/ in it are looked up one after the other: a test may come between. */
+static Node *lookup_directory(Node *parent, const char *name, int *ret) {
+        Node *n = node_child(parent, name);
+        Where w = { OPERATION_LOOKUP, parent->kind == KIND_DEVICE ? parent->name : name, 0, -1 };
+        Effect e;
+
+        if (!n || (parent->kind != KIND_RDMA_CM && parent->kind != KIND_DEVICE))
+                return n;
+
+        e = fault_take(&w);
+        if (e.action == ACTION_ERRNO) {
+                *ret = e.number;
+                return NULL;
+        }
+        effect_on_model(&e, w.device);
+        return node_child(parent, name);
+}
+
 static void fake_lookup(fuse_req_t req, fuse_ino_t parent, const char *name) {
         Node *p = node_from_ino(parent), *n;
         int r = ENOENT;
 
         pthread_mutex_lock(&fake.lock);
-        if (p->kind == KIND_RDMA_CM && node_child(p, name)) {
-                Where w = { OPERATION_LOOKUP, name, 0, -1 };
-                Effect e = fault_take(&w);
-
-                if (e.action == ACTION_ERRNO)
-                        r = e.number;
-                else if (e.action == ACTION_VANISH)
-                        (void) model_remove(&fake.model, name);
-                else if (e.action == ACTION_RMDIR)
-                        node_kill(node_child(p, name));
-                n = e.action == ACTION_ERRNO ? NULL : node_child(p, name);
-        } else
-                n = p->kind == KIND_PORT ? lookup_attribute(p, name) : node_child(p, name);
-
+        n = p->kind == KIND_PORT ? lookup_attribute(p, name) : lookup_directory(p, name, &r);
         if (n)
                 reply_entry(req, n);
         else

@@ -134,7 +134,7 @@ def synthetic_events(w):
     w.reload()
     w.await_port("mock0", 1, "ok", "ok")
     equal([r["MESSAGE"] for r in w.records()[n:] if "ROCED_DEVICE" in r], [], "records")
-    equal(w.worst(4), [], "warnings")
+    equal(w.complaints(4), [], "warnings")
     if w.name == "fuse":
         equal(len(w.writes()), 1, "writes")
         equal(len(w.accesses("mkdir")), 1, "directories made")

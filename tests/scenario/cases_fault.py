@@ -110,7 +110,7 @@ def device_vanishes(w):
     """At any step, its event before or after: it is gone, no more than that, and others are not touched."""
     w.policy(V1_104)
     w.start()
-    for operation, skip in (("mkdir", 0), ("lookup", 0), ("open", 0), ("open", 1), ("open", 2), ("open", 3), ("read", 0),
+    for operation, skip in (("mkdir", 0), ("lookup", 0), ("lookup", 1), ("open", 0), ("open", 1), ("open", 2), ("open", 3), ("read", 0),
                             ("read", 1), ("read", 2), ("write", 0), ("write", 1)):
         w.fault(operation, "vanish", device="mock0", skip=skip, count=1)
         w.add("mock0")
@@ -121,7 +121,7 @@ def device_vanishes(w):
         w.remove("mock1")
         w.wait_until(lambda: not w.directories(), "no directory is left")
         w.clear_faults()
-    equal(w.worst(4), [], "warnings")
+    equal(w.complaints(4), [], "warnings")
     check(w.running(), "the daemon has ended")
     w.stop()
 
@@ -131,15 +131,40 @@ def directory_vanishes(w):
     """Somebody removes it between mkdir and the accesses: made again, and no error."""
     w.add("mock0")
     w.policy(V1_104)
-    for operation in ("lookup", "open", "write"):
-        w.fault(operation, "rmdir", device="mock0", count=1)
+    for operation, skip in (("lookup", 0), ("lookup", 1), ("lookup", 2), ("open", 0), ("open", 1), ("open", 2), ("open", 3),
+                            ("open", 4), ("open", 5), ("read", 0), ("write", 0), ("read", 1), ("write", 1)):
+        w.fault(operation, "rmdir", device="mock0", skip=skip, count=1)
         w.start()
         w.await_port("mock0", 1, "ok", "ok")
         w.stop()
         w.clear_faults()
         w.remove("mock0")
         w.add("mock0")
-    equal(w.worst(3), [], "errors")
+    equal(w.complaints(3), [], "errors")
+
+
+@scenario(rows=[26, 27], rings="fuse")
+def replaced_in_the_midst(w):
+    """A reset between any two steps: what comes back has its values, and no error is told of what was lost on the way."""
+    w.policy(V1_104)
+    w.start()
+    for operation, skip in (("mkdir", 0), ("open", 0), ("read", 0), ("open", 1), ("write", 0), ("open", 2), ("read", 1),
+                            ("open", 3), ("open", 4), ("write", 1), ("read", 3), ("open", 6), ("write", 2), ("write", 3)):
+        n = len(w.accesses())
+        w.fault(operation, "block", device="mock0", skip=skip, count=1)
+        w.add("mock0", ["v1v2", "v1v2"])
+        w.wait_until(lambda: any(a["result"] == "blocked" for a in w.accesses()[n:]), f"it blocks at {operation} {skip}")
+        w.remove("mock0")
+        w.add("mock0", ["v1v2"])
+        w.release()
+        w.await_kernel("mock0", 1, mode="v1", tos=104)
+        w.reload()
+        w.await_port("mock0", 1, "ok", "ok")
+        equal((w.kernel_value("mock0", 1, "mode"), w.kernel_value("mock0", 1, "tos")), ("v1", 104),
+              f"values after {operation} {skip}")
+        equal([r["MESSAGE"] for r in w.worst(4)], [], f"warnings after {operation} {skip}")
+        w.remove("mock0")
+        w.wait_until(lambda: not w.directories(), f"no directory is left after {operation} {skip}")
 
 
 @scenario(rows=[39], rings="fuse", timeout=90)

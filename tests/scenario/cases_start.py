@@ -58,7 +58,7 @@ def says_nothing_of_what_is_right(w):
     equal(w.records(ROCED_DEVICE="mock0"), [], "records")
     if w.name == "fuse":
         equal(w.writes(), [], "writes")
-    equal(w.worst(4), [], "warnings")
+    equal(w.complaints(4), [], "warnings")
 
 
 @scenario()
@@ -160,7 +160,7 @@ def rdma_cm_late(w):
     for attribute in ("mode", "tos"):
         equal([r["ROCED_STATE"] for r in w.records(ROCED_DEVICE="mock0", ROCED_ATTRIBUTE=attribute)], ["pending", "ok"],
               f"states told of {attribute}")
-    equal(w.worst(4), [], "warnings")
+    equal(w.complaints(4), [], "warnings")
 
 
 @scenario(rows=[1])
@@ -255,7 +255,7 @@ def notify_socket_odd(w):
     heard.close()
     check(w.notifications("READY"), "nothing came over the abstract socket")
     equal([line for line in w.stderr().splitlines() if re.search("warn|err|notif", line)], [], "complaints on stderr")
-    equal(w.worst(4), [], "warnings")
+    equal(w.complaints(4), [], "warnings")
 
 
 @scenario(rings="fuse")

@@ -21,7 +21,7 @@ CONFIGFS = "/sys/kernel/config"
 JOURNAL = "/run/systemd/journal/socket"
 MARKER = "roced-scenario"
 LINT = "936b28aa8072497b9521d1599866d7c2"       # something in a policy looks wrong
-URGENT = ("nice", "-n", "-20")     # to run a program in spite of a busy machine, where its timing is looked at
+URGENT = ("chrt", "--fifo", "1")      # to run a program in spite of a busy machine, where its timing is looked at
 FILES = {"mode": "default_roce_mode", "tos": "default_roce_tos"}
 TEXTS = {"v1": "IB/RoCE v1", "v2": "RoCE v2"}
 
@@ -256,6 +256,9 @@ class World:
         """Records of that priority or worse, what is said of the policy's style aside."""
         return [r for r in self.records() if int(r["PRIORITY"]) <= priority and r.get("MESSAGE_ID") != LINT]
 
+    def complaints(self, priority):
+        return [r["MESSAGE"] for r in self.worst(priority)]
+
     def lints(self):
         return [r["MESSAGE"] for r in self.records(MESSAGE_ID=LINT)]
 
@@ -309,7 +312,10 @@ class World:
     # The daemon's process
 
     def open_files(self):
-        return [os.readlink(f"/proc/{self.pid()}/fd/{fd}") for fd in os.listdir(f"/proc/{self.pid()}/fd")]
+        """Once nothing runs any more."""
+        self.reload()
+        directory = f"/proc/{self.pid()}/fd"
+        return sorted(re.sub(r"\d+", "N", os.readlink(f"{directory}/{fd}")) for fd in os.listdir(directory))
 
     def memory(self):
         """What is its own, in KiB."""
