@@ -232,7 +232,7 @@ static char *cell_visible(const char *text) {
         size_t size = strlen(text), filled = 0, length;
         char shown[CHARACTER_SHOWN_MAX];
         uint32_t character;
-        char *cell = NEED((char *) malloc(size * CHARACTER_SHOWN_MAX + 1));
+        char *cell = NEED((char *) calloc(size + 1, CHARACTER_SHOWN_MAX));
 
         for (size_t i = 0; i < size; i += length) {
                 length = utf8_decode(text + i, size - i, &character);
