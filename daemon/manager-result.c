@@ -173,6 +173,33 @@ static void entry_tell_ports(Manager *manager, DeviceEntry *entry, bool new_inst
         }
 }
 
+static void manager_count_burst(Manager *manager, const DeviceReport *report, Now now) {
+        unsigned changes = 0;
+
+        for (size_t i = 0; i < report->n_ports; i++)
+                for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++)
+                        changes += report->ports[i].verdicts[a].tried;
+        if (changes == 0)
+                return;
+
+        manager->burst_changes += changes;
+        manager->burst_devices++;
+        manager->burst_end_usec = now.monotonic_usec + MANAGER_BURST_QUIET_USEC;
+}
+
+static void manager_end_burst(Manager *manager) {
+        Summary summary;
+
+        if (manager->burst_changes >= MANAGER_BURST_CHANGES) {
+                manager_summarize(manager, &summary);
+                log_message(LOG_INFO, MESSAGE_MANY_CHANGES_ID,
+                            "%u values written on %u devices; now %u of %u RoCE ports are compliant",
+                            manager->burst_changes, manager->burst_devices, summary.compliant, summary.ports);
+        }
+        manager->burst_changes = manager->burst_devices = 0;
+        manager->burst_end_usec = 0;
+}
+
 static void manager_reconcile_done(Manager *manager, DeviceEntry *entry, DeviceReport *report, Now now) {
         bool same_instance;
 
@@ -199,6 +226,7 @@ static void manager_reconcile_done(Manager *manager, DeviceEntry *entry, DeviceR
                 manager_set_unwatched(manager, report->watch_error);
                 manager->resync_usec = MIN_OF(manager->resync_usec, now.monotonic_usec + MANAGER_RESYNC_UNWATCHED_USEC);
         }
+        manager_count_burst(manager, report, now);
         entry_tell_ports(manager, entry, !same_instance, now);
         entry_mark_touched(entry);
         entry_plan_retry(entry, now);
@@ -388,6 +416,9 @@ void manager_tick(Manager *manager, Now now) {
         for (size_t i = 0; i < manager->n_entries; i++)
                 if (entry_late_deadline(manager->entries[i]) <= now.monotonic_usec)
                         entry_check_late(manager, manager->entries[i], now);
+
+        if (manager->burst_end_usec > 0 && now.monotonic_usec >= manager->burst_end_usec)
+                manager_end_burst(manager);
 
         if (manager->resync_usec > 0 && now.monotonic_usec >= manager->resync_usec) {
                 manager->resync_usec = 0;

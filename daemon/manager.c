@@ -398,6 +398,8 @@ bool manager_is_judged(const Manager *manager, const char *name, uint64_t now_us
 uint64_t manager_deadline(const Manager *manager) {
         uint64_t deadline = manager->resync_usec > 0 ? manager->resync_usec : UINT64_MAX;
 
+        if (manager->burst_end_usec > 0)
+                deadline = MIN_OF(deadline, manager->burst_end_usec);
         if (manager->running)
                 return MIN_OF(deadline, manager_blocked_deadline(manager));
         if (manager->list_wanted)

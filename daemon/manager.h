@@ -17,6 +17,10 @@
 #define MANAGER_RETRY_MIN_USEC (100 * USEC_PER_MSEC)
 #define MANAGER_RETRY_MAX_USEC (60 * USEC_PER_SEC)
 
+/* A burst of this many writes is summed up when nothing was written for a while. */
+#define MANAGER_BURST_CHANGES 32
+#define MANAGER_BURST_QUIET_USEC USEC_PER_SEC
+
 /* An access that takes this long is reported as blocked. */
 #define MANAGER_BLOCKED_USEC (5 * USEC_PER_SEC)
 
@@ -68,6 +72,8 @@ typedef struct Manager {
         uint64_t resync_usec; /* monotonic: next; 0: none planned */
         uint64_t last_pass_usec; /* realtime: when nothing was left to do last; 0: never */
         bool in_pass; /* something was handed out since */
+        unsigned burst_devices, burst_changes; /* written, since it was last quiet */
+        uint64_t burst_end_usec;               /* monotonic: quiet then, if nothing more is written; 0: is quiet */
         int watch_error;      /* last one told */
         bool changed;         /* what the state file shows has changed since manager_take_changed() */
         bool lint_due;

@@ -70,3 +70,6 @@
 
 /* something that roced listens to is not there */
 #define MESSAGE_UNAVAILABLE_ID SD_ID128_MAKE(d2,55,81,04,b7,4f,44,b0,84,69,46,5c,fb,3a,33,45)
+
+/* a burst of writes is over */
+#define MESSAGE_MANY_CHANGES_ID SD_ID128_MAKE(56,02,5a,a4,ab,dd,4e,50,8c,e1,e0,23,95,0e,91,7c)
