@@ -6,7 +6,6 @@ import errno
 import hashlib
 import json
 import os
-import re
 import signal
 import subprocess
 
