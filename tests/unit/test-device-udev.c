@@ -48,10 +48,14 @@ static void test_names(void **state) {
         put_device("on", NULL);
         assert_names("mlx5_1 mlx5_10 on rxe0 ", 0);
 
+        /* By name, and not by where they are. */
+        put_device("zz", PF);
+        assert_names("mlx5_1 mlx5_10 on rxe0 zz ", 0);
+
         /* sysfs spells a slash as '!'. */
         put_device("a!b", NULL);
         put_device("tab\tname", NULL);
-        assert_names("mlx5_1 mlx5_10 on rxe0 ", 2);
+        assert_names("mlx5_1 mlx5_10 on rxe0 zz ", 2);
 }
 
 static void test_soft_device(void **state) {
@@ -131,8 +135,11 @@ static void test_ports(void **state) {
         _cleanup_(device_freep) Device *device = NULL;
 
         put_device("mlx5_0", NULL);
-        for (unsigned port = 12; port > 0; port--)
+        for (unsigned i = 1; i <= 12; i++) {
+                unsigned port = i * 5 % 13; /* in no order that a file system may keep */
+
                 put_port("mlx5_0", port, port == 2 ? "InfiniBand\n" : port == 3 ? "Unspecified\n" : "Ethernet\n");
+        }
         put_attribute("mlx5_0", "ports/0/link_layer", "Ethernet\n");
         put_attribute("mlx5_0", "ports/x/link_layer", "Ethernet\n");
         put_attribute("mlx5_0", "ports/1x/link_layer", "Ethernet\n");
