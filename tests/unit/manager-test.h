@@ -206,3 +206,16 @@ static inline Summary summary(void) {
         manager_summarize(manager, &s);
         return s;
 }
+
+static inline int setup_listing(void **state) {
+        setup_one(NULL);
+        manager_mark_all(manager, TRIGGER_HOTPLUG);
+        return 0;
+}
+
+/* There is one record, and this is its reason; it is forgotten then. */
+static inline void assert_trigger(Trigger trigger) {
+        assert_int_equal(sink_n, 1);
+        assert_string_equal(record_field(sink_records, "ROCED_TRIGGER"), trigger_to_string(trigger));
+        sink_empty();
+}
