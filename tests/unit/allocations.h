@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The test's own malloc(): fails when told to, and counts what is not freed. Not to be used with a sanitizer, which has its own, too. */
+/* The test's own malloc(): fails when told to, and counts what is not freed. Not to be used with a sanitizer, which
+ * has its own, too. */
 
 #include <errno.h>
 #include <stdbool.h>

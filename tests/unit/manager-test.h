@@ -3,8 +3,8 @@
 
 /* Drives a manager with a clock of its own and with reports that are made up: what the daemon's loop and worker do. */
 
-#include "manager.h"
 #include "manager-internal.h"
+#include "manager.h"
 #include "policy-test.h"
 #include "sink.h"
 
@@ -96,8 +96,10 @@ static inline DeviceReport *report_right(const Job *job, uint64_t instance) {
                         Verdict *verdict = report->ports[i].verdicts + a;
 
                         if (verdict_needs_look(verdict))
-                                *verdict = (Verdict) { .state = STATE_OK, .wanted = verdict->wanted, .found = verdict->wanted,
-                                                       .readback = VALUE_NONE };
+                                *verdict = (Verdict) { .state = STATE_OK,
+                                                      .wanted = verdict->wanted,
+                                                      .found = verdict->wanted,
+                                                      .readback = VALUE_NONE };
                 }
         report->directory = true;
         return report;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* A mount namespace of the test's own with empty /run and /sys, so that code that opens fixed paths meets what the test put there. */
+/* A mount namespace of the test's own with empty /run and /sys, so that code that opens fixed paths meets what the
+ * test put there. */
 
 #include <fcntl.h>
 #include <sched.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
 #include <sys/mount.h>
 #include <sys/stat.h>

@@ -3,9 +3,9 @@
 
 /* Stands in for daemon/log.c: keeps the records that are sent, to be looked at. */
 
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
 
 #include <cmocka.h>
@@ -77,18 +77,18 @@ static inline const char *record_field(const Record *record, const char *name) {
 }
 
 /* The one record there is must be this; it is forgotten then. */
-#define assert_told(level, id, text)                                                      \
-        do {                                                                              \
-                assert_int_equal(sink_n, 1);                                              \
-                assert_string_equal(sink_records[0].message, (text));                     \
-                assert_int_equal(sink_records[0].priority, (level));                      \
-                assert_true(sd_id128_equal(sink_records[0].message_id, (id)));            \
-                sink_empty();                                                             \
+#define assert_told(level, id, text)                                           \
+        do {                                                                   \
+                assert_int_equal(sink_n, 1);                                   \
+                assert_string_equal(sink_records[0].message, (text));          \
+                assert_int_equal(sink_records[0].priority, (level));           \
+                assert_true(sd_id128_equal(sink_records[0].message_id, (id))); \
+                sink_empty();                                                  \
         } while (0)
 
-#define assert_told_nothing()                                                             \
-        do {                                                                              \
-                if (sink_n > 0)                                                           \
-                        print_message("told: %s\n", sink_records[0].message);             \
-                assert_int_equal(sink_n, 0);                                              \
+#define assert_told_nothing()                                                 \
+        do {                                                                  \
+                if (sink_n > 0)                                               \
+                        print_message("told: %s\n", sink_records[0].message); \
+                assert_int_equal(sink_n, 0);                                  \
         } while (0)

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* RDMA devices as plain files in an empty /sys, and udev's database in an empty /run. To be used in a namespace of the test's own. */
+/* RDMA devices as plain files in an empty /sys, and udev's database in an empty /run. To be used in a namespace of the
+ * test's own. */
 
 #include "namespace.h"
 
 #define DATABASE "/run/udev/data/"
 
-/* libudev takes a plain directory for sysfs if told to. See "SYSTEMD_DEVICE_VERIFY_SYSFS" in systemd's documentation. */
+/* libudev takes a plain directory for sysfs if told to. See "SYSTEMD_DEVICE_VERIFY_SYSFS" in systemd's documentation.
+ */
 static inline void tree_begin(void) {
         assert_return_code(setenv("SYSTEMD_DEVICE_VERIFY_SYSFS", "0", 1), errno);
         put_directory("/sys/class/infiniband");

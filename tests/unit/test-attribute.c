@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
 
 #include <cmocka.h>
@@ -106,7 +106,8 @@ static void test_parse(void **state) {
                 int r = attribute_parse_kernel(cases[i].attribute, cases[i].text, cases[i].size, &value);
 
                 if (r != (refused ? -EBADMSG : 0) || value != (refused ? UNTOUCHED : cases[i].value))
-                        fail_msg("'%s' as %s gives %d, value %d", cases[i].text, attribute_name(cases[i].attribute), r, value);
+                        fail_msg("'%s' as %s gives %d, value %d", cases[i].text, attribute_name(cases[i].attribute), r,
+                                 value);
         }
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The configfs layer on plain directories: paths, texts and errors. How configfs itself answers is for the scenarios. */
+/* The configfs layer on plain directories: paths, texts and errors. How configfs itself answers is for the scenarios.
+ */
 
 #include <signal.h>
 #include <sys/resource.h>

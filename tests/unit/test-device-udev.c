@@ -182,7 +182,8 @@ static void assert_netdev(unsigned port, const char *expected) {
 
         assert_non_null(found);
         if (!streq_ptr(found->netdev, expected))
-                fail_msg("netdev of port %u is '%s', not '%s'", port, found->netdev ? found->netdev : "", expected ? expected : "");
+                fail_msg("netdev of port %u is '%s', not '%s'", port, found->netdev ? found->netdev : "",
+                         expected ? expected : "");
 }
 
 /* From the GID table's first slots, else by dev_port, else from "parent". */
@@ -226,7 +227,8 @@ static void assert_settled(bool settled, bool netdev_settled) {
         assert_true(unasked->ports[0].netdev_settled);
 }
 
-/* Without udevd nothing is awaited; with it, its entry for the device, and where asked for, that for the network device. */
+/* Without udevd nothing is awaited; with it, its entry for the device, and where asked for, that for the network
+ * device. */
 static void test_settled(void **state) {
         put_device("mlx5_0", NULL);
         put_port("mlx5_0", 1, "Ethernet\n");
@@ -262,7 +264,8 @@ static void test_properties(void **state) {
 
         put_udevd(true);
         put_device("mlx5_0", NULL);
-        put(DATABASE "+infiniband:mlx5_0", "I:1000000\nE:ID_PATH=pci-0000:3b:00.0\nE:A=\nE:ID_NET_NAME_PATH=enp59s0f0\nV:1\n");
+        put(DATABASE "+infiniband:mlx5_0",
+            "I:1000000\nE:ID_PATH=pci-0000:3b:00.0\nE:A=\nE:ID_NET_NAME_PATH=enp59s0f0\nV:1\n");
         device = acquire("mlx5_0", ACQUIRE_PROPERTIES);
         assert_string_equal(device_find_property(device, "ID_PATH"), "pci-0000:3b:00.0");
         assert_string_equal(device_find_property(device, "ID_NET_NAME_PATH"), "enp59s0f0");
@@ -328,7 +331,9 @@ static void test_instance(void **state) {
         assert_int_equal(device_instance_acquire("mlx5_0", &first), 0);
         assert_int_equal(device->instance, first);
 
-        assert_return_code(rename("/sys/devices/virtual/infiniband/mlx5_0", "/sys/devices/virtual/infiniband/rocep1s0f0"), errno);
+        assert_return_code(
+                        rename("/sys/devices/virtual/infiniband/mlx5_0", "/sys/devices/virtual/infiniband/rocep1s0f0"),
+                        errno);
         put_link("/sys/class/infiniband/rocep1s0f0", "/sys/devices/virtual/infiniband/rocep1s0f0");
         unlink("/sys/class/infiniband/mlx5_0");
         assert_int_equal(device_instance_acquire("rocep1s0f0", &second), 0);
@@ -367,7 +372,7 @@ static void test_support(void **state) {
         put_attribute("mlx5_0", "ports/2/gid_attrs/types/0", "RoCE v2\n");
         assert_int_equal(support(), 0);
         put_attribute("mlx5_0", "ports/3/gid_attrs/types", "");
-        assert_int_equal(port_support_acquire("mlx5_0", 3, &(unsigned) { 0 }), -ENOTDIR);
+        assert_int_equal(port_support_acquire("mlx5_0", 3, &(unsigned){ 0 }), -ENOTDIR);
 }
 
 /* An entry of a name that no device bears is not about the next one that is born with it. */

@@ -4,12 +4,24 @@
 
 static void test_names(void **state) {
         static const char *const good[] = {
-                "mlx5_0", "rocep1s0f0", "on", "null", ".hidden", "...", "a b", "a!b", "-", "*", "\xc3\xa4", "\xff",
+                "mlx5_0",
+                "rocep1s0f0",
+                "on",
+                "null",
+                ".hidden",
+                "...",
+                "a b",
+                "a!b",
+                "-",
+                "*",
+                "\xc3\xa4",
+                "\xff",
                 "123456789012345678901234567890123456789012345678901234567890123",
         };
         static const char *const bad[] = {
-                "", ".", "..", "/", "a/b", "../../x", "a\n", "\t", "\x01", "\x1f", "a\x7f",
-                "1234567890123456789012345678901234567890123456789012345678901234",
+                "",     ".",       "..",    "/",
+                "a/b",  "../../x", "a\n",   "\t",
+                "\x01", "\x1f",    "a\x7f", "1234567890123456789012345678901234567890123456789012345678901234",
         };
 
         for (size_t i = 0; i < ELEMENTSOF(good); i++)
@@ -84,7 +96,7 @@ static void test_copy(void **state) {
         hard.ports[1].link_layer = LINK_LAYER_INFINIBAND;
 
         for (size_t i = 0; i < 3; i++) {
-                const Device *from = (const Device *[]) { &hard, &soft, &none }[i];
+                const Device *from = (const Device *[]){ &hard, &soft, &none }[i];
                 _cleanup_(device_freep) Device *copy = device_copy(from);
 
                 assert_non_null(copy);
@@ -106,11 +118,8 @@ static void test_release(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_names),
-                cmocka_unit_test(test_find),
-                cmocka_unit_test(test_words),
-                cmocka_unit_test(test_copy),
-                cmocka_unit_test(test_release),
+                cmocka_unit_test(test_names), cmocka_unit_test(test_find),    cmocka_unit_test(test_words),
+                cmocka_unit_test(test_copy),  cmocka_unit_test(test_release),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

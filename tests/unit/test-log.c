@@ -63,8 +63,8 @@ static bool receive(void) {
         return n >= 0;
 }
 
-/* The value of a field of the datagram; NULL: it has none. Fails if it is there twice. See "Journal Native Protocol" in systemd's
- * documentation: NAME=value, or NAME, size and value where that holds a newline. */
+/* The value of a field of the datagram; NULL: it has none. Fails if it is there twice. See "Journal Native Protocol"
+ * in systemd's documentation: NAME=value, or NAME, size and value where that holds a newline. */
 static const char *field(const char *name) {
         static char value[4096];
         const char *found = NULL;
@@ -100,17 +100,17 @@ static const char *field(const char *name) {
         return found;
 }
 
-#define assert_field(name, expected)                                    \
-        do {                                                            \
-                const char *_value = field(name);                       \
-                assert_non_null(_value);                                \
-                assert_string_equal(_value, (expected));                \
+#define assert_field(name, expected)                     \
+        do {                                             \
+                const char *_value = field(name);        \
+                assert_non_null(_value);                 \
+                assert_string_equal(_value, (expected)); \
         } while (0)
 
-#define assert_text(expected)                                           \
-        do {                                                            \
-                assert_string_equal(get("/run/text"), (expected));      \
-                assert_return_code(ftruncate(text_fd, 0), errno);       \
+#define assert_text(expected)                                      \
+        do {                                                       \
+                assert_string_equal(get("/run/text"), (expected)); \
+                assert_return_code(ftruncate(text_fd, 0), errno);  \
         } while (0)
 
 static void send_example(void) {
@@ -186,7 +186,8 @@ static void test_stderr_is_journal(void **state) {
                 log_open(false, false);
                 send_example();
                 assert_true(receive());
-                assert_text("test-log: warning: mlx5_0 port 1: drifted [ROCED_DEVICE=mlx5_0 ROCED_PORT=1 ROCED_NETDEV=]\n");
+                assert_text("test-log: warning: mlx5_0 port 1: drifted [ROCED_DEVICE=mlx5_0 ROCED_PORT=1 "
+                            "ROCED_NETDEV=]\n");
         }
         unsetenv("JOURNAL_STREAM");
 }

@@ -34,12 +34,13 @@ static void test_blocked_write(void **state) {
 
         tick_after(1);
         assert_int_equal(sink_n, 2);
-        assert_string_equal(sink_records[0].message,
-                            "The kernel has not answered for 5 s: write of default_roce_tos of mlx5_0 port 1; other devices wait");
+        assert_string_equal(sink_records[0].message, "The kernel has not answered for 5 s: write of default_roce_tos "
+                                                     "of mlx5_0 port 1; other devices wait");
         assert_int_equal(sink_records[0].priority, LOG_ERR);
         assert_true(sd_id128_equal(sink_records[0].message_id, MESSAGE_BLOCKED_ID));
-        assert_string_equal(sink_records[1].message,
-                            "mlx5_0 port 1: tos failed, wanted 104, found 104: write has blocked in the kernel for 5 s");
+        assert_string_equal(
+                        sink_records[1].message,
+                        "mlx5_0 port 1: tos failed, wanted 104, found 104: write has blocked in the kernel for 5 s");
         assert_true(sd_id128_equal(sink_records[1].message_id, MESSAGE_FAILED_ID));
         assert_string_equal(record_field(sink_records + 1, "ROCED_STATE"), "failed");
         assert_string_equal(record_field(sink_records + 1, "ROCED_TRIGGER"), "reload");
@@ -101,7 +102,8 @@ static void test_blocked_device(void **state) {
         stand_at(job, STEP_MAKE, 0, -1);
         tick_after(MANAGER_BLOCKED_USEC);
         assert_int_equal(sink_n, 4);
-        assert_string_equal(sink_records[0].message, "The kernel has not answered for 5 s: mkdir of mlx5_0; other devices wait");
+        assert_string_equal(sink_records[0].message,
+                            "The kernel has not answered for 5 s: mkdir of mlx5_0; other devices wait");
         assert_int_equal(summary().by_state[STATE_FAILED], 2);
         assert_int_equal(manager->entries[0]->report->ports[1].verdicts[ATTRIBUTE_MODE].state, STATE_UNMANAGED);
         sink_empty();
@@ -116,7 +118,8 @@ static DeviceReport *report_begun(const Job *job) {
         return report;
 }
 
-/* Of a device that was never judged it is known what would be looked at, as soon as the device itself has been read. */
+/* Of a device that was never judged it is known what would be looked at, as soon as the device itself has been read.
+ */
 static void test_blocked_at_first_look(void **state) {
         DeviceReport *report;
         Job *job;
@@ -127,11 +130,11 @@ static void test_blocked_at_first_look(void **state) {
         stand_at(job, STEP_READ, 1, ATTRIBUTE_MODE);
         tick_after(MANAGER_BLOCKED_USEC);
         assert_int_equal(sink_n, 5);
-        assert_string_equal(sink_records[1].message,
-                            "mlx5_1 port 1: mode failed, wanted v2, found nothing: read has blocked in the kernel for 5 s");
-        assert_string_equal(sink_records[2].message,
-                            "mlx5_1 port 1: tos pending, wanted 104, found nothing: waits while a kernel access to another "
-                            "device blocks");
+        assert_string_equal(sink_records[1].message, "mlx5_1 port 1: mode failed, wanted v2, found nothing: read has "
+                                                     "blocked in the kernel for 5 s");
+        assert_string_equal(sink_records[2].message, "mlx5_1 port 1: tos pending, wanted 104, found nothing: waits "
+                                                     "while a kernel access to another "
+                                                     "device blocks");
         sink_empty();
         assert_int_equal(summary().devices, 2);
         assert_int_equal(summary().by_state[STATE_FAILED], 1);

@@ -84,7 +84,8 @@ static void test_listing_fails(void **state) {
                 job->error = -EMFILE;
                 manager_job_done(manager, job, now);
                 if (i == 0)
-                        assert_told(LOG_ERR, MESSAGE_DEVICE_FAILED_ID, "RDMA devices cannot be listed: Too many open files");
+                        assert_told(LOG_ERR, MESSAGE_DEVICE_FAILED_ID,
+                                    "RDMA devices cannot be listed: Too many open files");
                 assert_told_nothing();
                 assert_false(manager_is_settled(manager, now.monotonic_usec));
                 assert_int_equal(manager_deadline(manager), now.monotonic_usec + spell);
@@ -180,7 +181,8 @@ static void test_unwatched(void **state) {
                 assert_in_range(manager->resync_usec, BEGIN, BEGIN + 60 * SEC);
         }
         assert_told(LOG_WARNING, MESSAGE_WATCH_FAILED_ID,
-                    "Changes by other programs cannot be watched for: No space left on device; looking every 60 s instead");
+                    "Changes by other programs cannot be watched for: No space left on device; looking every 60 s "
+                    "instead");
 
         manager_mark_all(manager, TRIGGER_HOTPLUG);
         list_devices("", "");
@@ -190,7 +192,8 @@ static void test_unwatched(void **state) {
         assert_told_nothing();
         manager_set_unwatched(manager, -EMFILE);
         assert_told(LOG_WARNING, MESSAGE_WATCH_FAILED_ID,
-                    "Changes by other programs cannot be watched for: Too many open files; looking every 60 s instead");
+                    "Changes by other programs cannot be watched for: Too many open files; looking every 60 s "
+                    "instead");
 }
 
 int main(void) {

@@ -6,7 +6,8 @@
 
 #define RETRY_MAX MANAGER_RETRY_MAX_USEC
 
-/* What is pending is looked at again after spells that double, and is left to events once they have grown to the last. */
+/* What is pending is looked at again after spells that double, and is left to events once they have grown to the last.
+ */
 static void test_pending_is_retried(void **state) {
         uint64_t spell = MANAGER_RETRY_MIN_USEC;
 
@@ -278,7 +279,8 @@ static void drift(void) {
         manager_mark(manager, "mlx5_0", TRIGGER_DRIFT);
 }
 
-/* Another program fights: the job is told to leave the attribute alone, and the end of the hold is the time to look again. */
+/* Another program fights: the job is told to leave the attribute alone, and the end of the hold is the time to look
+ * again. */
 static void test_hold(void **state) {
         Job *job;
         DeviceReport *report;
@@ -363,7 +365,8 @@ static void test_late(void **state) {
         manager_mark(manager, "mlx5_0", TRIGGER_HOTPLUG);
         pass_state("mlx5_0", STATE_PENDING, REASON_NO_RDMA_CM);
         sink_empty();
-        for (uint64_t spell = MANAGER_RETRY_MIN_USEC; now.monotonic_usec + spell < BEGIN + STORY_LATE_USEC; spell *= 2) {
+        for (uint64_t spell = MANAGER_RETRY_MIN_USEC; now.monotonic_usec + spell < BEGIN + STORY_LATE_USEC;
+             spell *= 2) {
                 pass(spell);
                 manager_tick(manager, now);
                 pass_state("mlx5_0", STATE_PENDING, REASON_NO_RDMA_CM);

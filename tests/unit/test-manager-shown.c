@@ -26,7 +26,8 @@ static void test_rules_that_match_nothing(void **state) {
         pass_right("rxe0");
         assert_told_nothing();
         pass_right("mlx5_0");
-        assert_told(LOG_WARNING, MESSAGE_POLICY_WARNING_ID, "test.yaml:2: rule 'spare' matches nothing that is present");
+        assert_told(LOG_WARNING, MESSAGE_POLICY_WARNING_ID,
+                    "test.yaml:2: rule 'spare' matches nothing that is present");
         assert_int_equal(manager->warnings.n_items, 1);
         manager_take_changed(manager);
 
@@ -123,7 +124,8 @@ static void test_burst(void **state) {
                         snprintf(name, sizeof(name), "vf%u", i);
                         manager_mark(manager, name, TRIGGER_HOTPLUG);
                         pass_written(name, 7);
-                        assert_int_equal(manager_deadline(manager), MIN_OF(now.monotonic_usec + MANAGER_BURST_QUIET_USEC, resync));
+                        assert_int_equal(manager_deadline(manager),
+                                         MIN_OF(now.monotonic_usec + MANAGER_BURST_QUIET_USEC, resync));
                         pass(MANAGER_BURST_QUIET_USEC - 1);
                         manager_tick(manager, now);
                 }
@@ -135,7 +137,8 @@ static void test_burst(void **state) {
                         assert_told_nothing();
                 assert_int_equal(manager_deadline(manager), resync);
         }
-        assert_told(LOG_INFO, MESSAGE_MANY_CHANGES_ID, "32 values written on 32 devices; now 66 of 66 RoCE ports are compliant");
+        assert_told(LOG_INFO, MESSAGE_MANY_CHANGES_ID,
+                    "32 values written on 32 devices; now 66 of 66 RoCE ports are compliant");
         pass(10 * SEC);
         manager_tick(manager, now);
         assert_told_nothing();

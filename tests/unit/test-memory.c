@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Memory runs out at each allocation in turn: nothing is lost, nothing half-made comes out, and the daemon catches up afterwards. */
+/* Memory runs out at each allocation in turn: nothing is lost, nothing half-made comes out, and the daemon catches up
+ * afterwards. */
 
 #include "allocations.h"
 #include "log.h"
@@ -34,7 +35,8 @@ static int setup(void **state) {
         put(DATABASE "+infiniband:mlx5_8", "I:1\n");
         assert_int_equal(ownership_intend("rxe0"), 0);
         policy = policy_from("version: 1\n"
-                             "rules: [{match: {property: {ID_PATH: 'pci*'}, netdev: 'ens*'}, tos: 104}, {match: any, tos: 104}, "
+                             "rules: [{match: {property: {ID_PATH: 'pci*'}, netdev: 'ens*'}, tos: 104}, {match: any, "
+                             "tos: 104}, "
                              "{match: {device: spare}, tos: 3}]\n");
         return 0;
 }
@@ -44,8 +46,8 @@ static int teardown(void **state) {
         return tree_end(state);
 }
 
-/* Calls it with room for each number of allocations, until it does not run out any more; what comes after that number fails too, or
- * does not. It is to free all that it allocates. */
+/* Calls it with room for each number of allocations, until it does not run out any more; what comes after that number
+ * fails too, or does not. It is to free all that it allocates. */
 static void exhaust(void (*function)(void), long least) {
         function(); /* what libraries keep for later is allocated now */
         for (unsigned i = 0; i < 2; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
 
 #include <cmocka.h>
@@ -22,14 +22,14 @@ static const Port not_roce = { .number = 1, .link_layer = LINK_LAYER_INFINIBAND 
 static const Stance writer = { .may_write = true, .refused_mode = NONE };
 static const Stance reader = { .refused_mode = NONE };
 
-#define assert_verdict(verdict, state_, reason_, wanted_, found_, readback_)   \
-        do {                                                                   \
-                const Verdict *_verdict = &(verdict);                          \
-                assert_int_equal(_verdict->state, (state_));                   \
-                assert_int_equal(_verdict->reason, (reason_));                 \
-                assert_int_equal(_verdict->wanted, (wanted_));                 \
-                assert_int_equal(_verdict->found, (found_));                   \
-                assert_int_equal(_verdict->readback, (readback_));             \
+#define assert_verdict(verdict, state_, reason_, wanted_, found_, readback_) \
+        do {                                                                 \
+                const Verdict *_verdict = &(verdict);                        \
+                assert_int_equal(_verdict->state, (state_));                 \
+                assert_int_equal(_verdict->reason, (reason_));               \
+                assert_int_equal(_verdict->wanted, (wanted_));               \
+                assert_int_equal(_verdict->found, (found_));                 \
+                assert_int_equal(_verdict->readback, (readback_));           \
         } while (0)
 
 static void test_begin(void **state) {
@@ -157,7 +157,8 @@ static void test_look(void **state) {
                 Look look = { .step = STEP_READ, .value = cases[i].found, .support = cases[i].support };
 
                 verdict_look(&verdict, cases[i].attribute, cases[i].rule, &look, cases[i].stance);
-                if (verdict.state != cases[i].state || verdict.reason != cases[i].reason || verdict.due != cases[i].due)
+                if (verdict.state != cases[i].state || verdict.reason != cases[i].reason ||
+                    verdict.due != cases[i].due)
                         fail_msg("case %zu: state %s, reason %d, due %d", i, state_to_string(verdict.state),
                                  (int) verdict.reason, verdict.due);
                 assert_int_equal(verdict.found, cases[i].found);
@@ -218,7 +219,8 @@ static void test_conclude(void **state) {
                 verdict_look(&verdict, attribute, &enforce, &(Look) { .step = STEP_READ, .value = found }, &writer);
                 assert_true(verdict.due);
                 verdict_conclude(&verdict, attribute, cases[i].write_error, &readback);
-                if (verdict.state != cases[i].state || verdict.reason != cases[i].reason || verdict.error != cases[i].error)
+                if (verdict.state != cases[i].state || verdict.reason != cases[i].reason ||
+                    verdict.error != cases[i].error)
                         fail_msg("case %zu: state %s, reason %d, error %d", i, state_to_string(verdict.state),
                                  (int) verdict.reason, verdict.error);
                 assert_int_equal(verdict.step, cases[i].step);
@@ -292,7 +294,8 @@ static void test_reason_texts(void **state) {
                 [REASON_DUE] = "a pass would write it",
                 [REASON_REPORT_ONLY] = "the rule only reports",
                 [REASON_BACKING_OFF] = "another program keeps writing; backing off",
-                [REASON_NO_DIRECTORY] = "the device has no directory in configfs, and only root or the daemon makes one",
+                [REASON_NO_DIRECTORY] =
+                                "the device has no directory in configfs, and only root or the daemon makes one",
                 [REASON_NO_PERMISSION] = "no permission to look",
                 [REASON_SHORT_WRITE] = "the kernel took only a part of the write",
         };
@@ -350,9 +353,11 @@ static void test_reason_errors(void **state) {
                 { STEP_WRITE, -EIO, "write: Input/output error" },
                 { STEP_MAKE, -EROFS, "mkdir: Read-only file system; is /sys/kernel/config writable for the service?" },
                 { STEP_MAKE, -EACCES, "mkdir: Permission denied; is /sys/kernel/config writable for the service?" },
-                { STEP_WRITE, -EPERM, "write: Operation not permitted; is /sys/kernel/config writable for the service?" },
+                { STEP_WRITE, -EPERM,
+                  "write: Operation not permitted; is /sys/kernel/config writable for the service?" },
                 { STEP_MAKE, -ENOTDIR, "mkdir: Not a directory; rdma_cm's directory is not configfs" },
-                { STEP_READ_BACK, -EBADMSG, "reading back: Bad message; the kernel's text is no value of this attribute" },
+                { STEP_READ_BACK, -EBADMSG,
+                  "reading back: Bad message; the kernel's text is no value of this attribute" },
         };
 
         for (size_t i = 0; i < ELEMENTSOF(cases); i++) {
@@ -366,16 +371,11 @@ static void test_reason_errors(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_begin),
-                cmocka_unit_test(test_look_errors),
-                cmocka_unit_test(test_look),
-                cmocka_unit_test(test_look_v1),
-                cmocka_unit_test(test_conclude),
-                cmocka_unit_test(test_states),
-                cmocka_unit_test(test_steps),
-                cmocka_unit_test(test_reason_texts),
-                cmocka_unit_test(test_reason_values),
-                cmocka_unit_test(test_reason_errors),
+                cmocka_unit_test(test_begin),         cmocka_unit_test(test_look_errors),
+                cmocka_unit_test(test_look),          cmocka_unit_test(test_look_v1),
+                cmocka_unit_test(test_conclude),      cmocka_unit_test(test_states),
+                cmocka_unit_test(test_steps),         cmocka_unit_test(test_reason_texts),
+                cmocka_unit_test(test_reason_values), cmocka_unit_test(test_reason_errors),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

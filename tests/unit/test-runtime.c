@@ -47,7 +47,7 @@ static void test_lock(void **state) {
         assert_int_equal(elsewhere(runtime_is_locked), 1);
         assert_int_equal(elsewhere(runtime_lock), EBUSY);
         assert_int_equal(elsewhere(runtime_is_locked), 1); /* asking has taken nothing away */
-        assert_int_equal(runtime_lock(), -EBUSY); /* the same process, by another file description */
+        assert_int_equal(runtime_lock(), -EBUSY);          /* the same process, by another file description */
 
         fd_close(fd);
         assert_int_equal(runtime_is_locked(), 0);
@@ -97,7 +97,8 @@ static json_object *state_new(int schema, const char *text) {
 }
 
 static void test_write_state(void **state) {
-        _cleanup_json_ json_object *first = state_new(JSON_SCHEMA, "/etc/roced"), *second = state_new(JSON_SCHEMA, "b");
+        _cleanup_json_ json_object *first = state_new(JSON_SCHEMA, "/etc/roced"),
+                                   *second = state_new(JSON_SCHEMA, "b");
         _cleanup_json_ json_object *found = NULL;
         struct stat before, after;
 
@@ -166,8 +167,20 @@ static void test_large_state(void **state) {
 
 static void test_read_state(void **state) {
         static const char *const bad[] = {
-                "", "\n", "{", "[]", "1", "null", "\"schema\"", "{}", "{\"schema\":null}", "{\"schema\":0}", "{\"schema\":2}",
-                "{\"schema\":1", "{\"schema\":[]}", "{\"schemas\":1}",
+                "",
+                "\n",
+                "{",
+                "[]",
+                "1",
+                "null",
+                "\"schema\"",
+                "{}",
+                "{\"schema\":null}",
+                "{\"schema\":0}",
+                "{\"schema\":2}",
+                "{\"schema\":1",
+                "{\"schema\":[]}",
+                "{\"schemas\":1}",
         };
         _cleanup_json_ json_object *found = NULL;
 
@@ -217,7 +230,8 @@ static void test_json_time(void **state) {
 }
 
 static void assert_json(json_object *object, const char *expected) {
-        assert_string_equal(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE),
+        assert_string_equal(json_object_to_json_string_ext(object,
+                                                           JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE),
                             expected);
         json_object_put(object);
 }
@@ -225,23 +239,34 @@ static void assert_json(json_object *object, const char *expected) {
 /* Absent values are null, never 0. */
 static void test_json_shapes(void **state) {
         static const char *files[] = { "/etc/roced/policy.yaml", NULL };
-        Verdict verdict = { .state = STATE_FAILED, .reason = REASON_REFUSED, .step = STEP_WRITE, .error = -EIO,
-                            .wanted = ROCE_V2, .found = ROCE_V1, .readback = VALUE_NONE, .tried = true };
-        Rule rule = { .name = (char *) "storage rail", .source = (char *) "/etc/roced/policy.yaml:4",
+        Verdict verdict = { .state = STATE_FAILED,
+                            .reason = REASON_REFUSED,
+                            .step = STEP_WRITE,
+                            .error = -EIO,
+                            .wanted = ROCE_V2,
+                            .found = ROCE_V1,
+                            .readback = VALUE_NONE,
+                            .tried = true };
+        Rule rule = { .name = (char *) "storage rail",
+                      .source = (char *) "/etc/roced/policy.yaml:4",
                       .enforcement = ENFORCEMENT_REPORT };
         Policy policy = { .files = (char **) files, .sha256 = "abc" };
         Device device = { .driver = (char *) "mlx5_core", .pci = (char *) "0000:3b:00.0", .function = FUNCTION_VF };
         json_object *object;
 
         assert_json(json_verdict(&verdict, ATTRIBUTE_MODE, 1000000),
-                    "{\"wanted\":\"v2\",\"found\":\"v1\",\"state\":\"failed\",\"reason\":\"write: Input/output error\",\"errno\":5,"
+                    "{\"wanted\":\"v2\",\"found\":\"v1\",\"state\":\"failed\",\"reason\":\"write: Input/output "
+                    "error\",\"errno\":5,"
                     "\"since\":\"1970-01-01T00:00:01.000Z\"}");
         verdict = (Verdict) { .state = STATE_OK, .wanted = 104, .found = 0, .readback = 104, .tried = true };
         assert_json(json_verdict(&verdict, ATTRIBUTE_TOS, 0),
                     "{\"wanted\":104,\"found\":104,\"state\":\"ok\",\"reason\":null,\"errno\":null,\"since\":null}");
-        verdict = (Verdict) { .state = STATE_UNMANAGED, .wanted = VALUE_NONE, .found = VALUE_NONE, .readback = VALUE_NONE };
+        verdict = (Verdict) {
+                .state = STATE_UNMANAGED, .wanted = VALUE_NONE, .found = VALUE_NONE, .readback = VALUE_NONE
+        };
         assert_json(json_verdict(&verdict, ATTRIBUTE_TOS, 0),
-                    "{\"wanted\":null,\"found\":null,\"state\":\"unmanaged\",\"reason\":null,\"errno\":null,\"since\":null}");
+                    "{\"wanted\":null,\"found\":null,\"state\":\"unmanaged\",\"reason\":null,\"errno\":null,\"since\":"
+                    "null}");
         verdict = (Verdict) { .state = STATE_OK, .wanted = 0, .found = 0, .readback = VALUE_NONE };
         assert_json(json_verdict(&verdict, ATTRIBUTE_TOS, 0),
                     "{\"wanted\":0,\"found\":0,\"state\":\"ok\",\"reason\":null,\"errno\":null,\"since\":null}");
@@ -255,7 +280,8 @@ static void test_json_shapes(void **state) {
 
         object = json_object_new_object();
         json_add_device(object, &device);
-        assert_json(object, "{\"driver\":\"mlx5_core\",\"pci\":\"0000:3b:00.0\",\"node_guid\":null,\"function\":\"vf\"}");
+        assert_json(object,
+                    "{\"driver\":\"mlx5_core\",\"pci\":\"0000:3b:00.0\",\"node_guid\":null,\"function\":\"vf\"}");
         object = json_object_new_object();
         json_add_device(object, NULL);
         assert_json(object, "{\"driver\":null,\"pci\":null,\"node_guid\":null,\"function\":null}");

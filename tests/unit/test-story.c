@@ -1,70 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include "policy-test.h"
-#include "sink.h"
-#include "story.h"
+/* What is told of an attribute, when and how loudly. */
 
-#define SEC USEC_PER_SEC
-#define REALTIME 1700000000000000ULL
-
-/* One attribute of port 1 of mlx5_0, and a clock that moves when told to. */
-typedef struct Tale {
-        Story story;
-        StoryContext context;
-        PortReport port;
-        DeviceReport report;
-        Rule rule;
-        Policy policy;
-        Device device;
-} Tale;
-
-static Tale tale;
-
-static int setup(void **state) {
-        tale = (Tale) {};
-        tale.device = test_device();
-        tale.policy = (Policy) { .sha256 = "7f2c43106364d8112fcc3060e4ab8b20f5d1a17d9cbf3c2540529663004adff8" };
-        tale.rule = (Rule) { .name = (char *) "storage rail", .source = (char *) "/etc/roced/policy.yaml:4" };
-        tale.port = (PortReport) { .number = 1, .rule = &tale.rule, .match = MATCH_YES, .watch = -1 };
-        tale.report = (DeviceReport) {
-                .name = (char *) "mlx5_0", .policy = &tale.policy, .device = &tale.device, .ports = &tale.port, .n_ports = 1,
-        };
-        tale.context = (StoryContext) {
-                .report = &tale.report, .port = &tale.port, .attribute = ATTRIBUTE_TOS, .trigger = TRIGGER_STARTUP,
-                .now = { 1000 * SEC, REALTIME },
-        };
-        return 0;
-}
-
-static int teardown(void **state) {
-        sink_empty();
-        return 0;
-}
-
-static void pass(uint64_t usec) {
-        tale.context.now.monotonic_usec += usec;
-        tale.context.now.realtime_usec += usec;
-}
-
-static bool update(Verdict verdict) {
-        return story_update(&tale.story, &verdict, &tale.context);
-}
-
-static Verdict right(void) {
-        return (Verdict) { .state = STATE_OK, .wanted = 104, .found = 104, .readback = VALUE_NONE };
-}
-
-static Verdict written_over(int found) {
-        return (Verdict) { .state = STATE_OK, .wanted = 104, .found = found, .readback = 104, .tried = true };
-}
-
-static Verdict in_trouble(State state, Reason reason) {
-        return (Verdict) { .state = state, .reason = reason, .wanted = 104, .found = 0, .readback = VALUE_NONE };
-}
-
-static Verdict pending(Reason reason) {
-        return (Verdict) { .state = STATE_PENDING, .reason = reason, .wanted = 104, .found = VALUE_NONE, .readback = VALUE_NONE };
-}
+#include "story-test.h"
 
 /* What is right from the start is not worth a word. */
 static void test_silent_when_right(void **state) {
@@ -94,7 +32,8 @@ static void test_change(void **state) {
 
         tale.context.attribute = ATTRIBUTE_MODE;
         tale.story = (Story) {};
-        assert_true(update((Verdict) { .state = STATE_OK, .wanted = ROCE_V2, .found = ROCE_V1, .readback = ROCE_V2, .tried = true }));
+        assert_true(update((Verdict) {
+                        .state = STATE_OK, .wanted = ROCE_V2, .found = ROCE_V1, .readback = ROCE_V2, .tried = true }));
         assert_told(LOG_NOTICE, MESSAGE_CHANGED_ID, "mlx5_0 port 1: mode changed from v1 to v2");
 }
 
@@ -126,8 +65,14 @@ static void test_fields_absent(void **state) {
         tale.device = test_soft_device();
         tale.rule.name = NULL;
         tale.context.attribute = ATTRIBUTE_MODE;
-        update((Verdict) { .state = STATE_FAILED, .reason = REASON_REFUSED, .step = STEP_READ_BACK, .error = -EIO,
-                           .wanted = ROCE_V2, .found = ROCE_V1, .readback = VALUE_NONE, .tried = true });
+        update((Verdict) { .state = STATE_FAILED,
+                          .reason = REASON_REFUSED,
+                          .step = STEP_READ_BACK,
+                          .error = -EIO,
+                          .wanted = ROCE_V2,
+                          .found = ROCE_V1,
+                          .readback = VALUE_NONE,
+                          .tried = true });
         assert_int_equal(sink_n, 1);
         assert_string_equal(record_field(sink_records, "ERRNO"), "5");
         assert_string_equal(record_field(sink_records, "ROCED_STATE"), "failed");
@@ -154,7 +99,8 @@ static void test_fields_absent(void **state) {
 }
 
 static void test_triggers(void **state) {
-        static const char *const names[_TRIGGER_MAX] = { "startup", "hotplug", "rename", "rdma_cm", "reload", "drift", "resync", "apply" };
+        static const char *const names[_TRIGGER_MAX] = { "startup", "hotplug", "rename", "rdma_cm",
+                                                         "reload",  "drift",   "resync", "apply" };
 
         for (Trigger trigger = 0; trigger < _TRIGGER_MAX; trigger++) {
                 setup(NULL);
@@ -183,7 +129,8 @@ static void test_troubles(void **state) {
                 { STATE_PENDING, REASON_NO_RDMA_CM, LOG_DEBUG, MESSAGE_PENDING_ID,
                   "mlx5_0 port 1: tos pending, wanted 104, found 0: rdma_cm is not loaded" },
                 { STATE_UNKNOWN, REASON_NO_DIRECTORY, LOG_DEBUG, MESSAGE_PENDING_ID,
-                  "mlx5_0 port 1: tos unknown, wanted 104, found 0: the device has no directory in configfs, and only root or the "
+                  "mlx5_0 port 1: tos unknown, wanted 104, found 0: the device has no directory in configfs, and only "
+                  "root or the "
                   "daemon makes one" },
                 { STATE_FAILED, REASON_NONE, LOG_ERR, MESSAGE_FAILED_ID,
                   "mlx5_0 port 1: tos failed, wanted 104, found 0: no reason known" },
@@ -203,11 +150,13 @@ static void test_nothing_found_or_wanted(void **state) {
 
         update(verdict);
         assert_told(LOG_DEBUG, MESSAGE_PENDING_ID,
-                    "mlx5_0 port 1: tos pending, wanted 104, found nothing: configfs is not mounted at /sys/kernel/config");
+                    "mlx5_0 port 1: tos pending, wanted 104, found nothing: configfs is not mounted at "
+                    "/sys/kernel/config");
         verdict.reason = REASON_NOT_SETTLED;
         verdict.wanted = VALUE_NONE;
         update(verdict);
-        assert_told(LOG_DEBUG, MESSAGE_PENDING_ID, "mlx5_0 port 1: tos pending: udev has not finished with the device");
+        assert_told(LOG_DEBUG, MESSAGE_PENDING_ID,
+                    "mlx5_0 port 1: tos pending: udev has not finished with the device");
         verdict.reason = REASON_NONE;
         update(verdict);
         assert_told(LOG_DEBUG, MESSAGE_PENDING_ID, "mlx5_0 port 1: tos pending: no reason known");
@@ -249,7 +198,8 @@ static void test_repeated_each_hour(void **state) {
         Verdict verdict = in_trouble(STATE_DRIFTED, REASON_REPORT_ONLY);
 
         update(verdict);
-        assert_told(LOG_WARNING, MESSAGE_DRIFTED_ID, "mlx5_0 port 1: tos drifted, wanted 104, found 0: the rule only reports");
+        assert_told(LOG_WARNING, MESSAGE_DRIFTED_ID,
+                    "mlx5_0 port 1: tos drifted, wanted 104, found 0: the rule only reports");
         for (unsigned i = 0; i < 359; i++) {
                 pass(10 * SEC);
                 update(verdict);
@@ -381,103 +331,6 @@ static void test_late_is_for_pending(void **state) {
         assert_told_nothing();
 }
 
-/* Another program has set it back, roced has written again at this time; gives the hold that comes of it, in seconds. */
-static uint64_t repair(void) {
-        update(written_over(106));
-        assert_told(LOG_NOTICE, MESSAGE_CHANGED_ID,
-                    "mlx5_0 port 1: tos changed from 106, which another program had set, to 104");
-        if (tale.story.hold_until_usec == 0)
-                return 0;
-        assert_in_range(tale.story.hold_until_usec, tale.context.now.monotonic_usec, UINT64_MAX - 1);
-        return (tale.story.hold_until_usec - tale.context.now.monotonic_usec) / SEC;
-}
-
-/* The other program strikes back during the hold, and roced waits until its end. */
-static void wait_for_hold(void) {
-        update(in_trouble(STATE_DRIFTED, REASON_BACKING_OFF));
-        assert_told(LOG_WARNING, MESSAGE_DRIFTED_ID,
-                    "mlx5_0 port 1: tos drifted, wanted 104, found 0: another program keeps writing; backing off");
-        pass(tale.story.hold_until_usec - tale.context.now.monotonic_usec);
-}
-
-static void test_back_off(void **state) {
-        static const uint64_t holds[] = { 1, 2, 4, 8, 16, 32, 60, 60, 60 };
-
-        update(right());
-        assert_int_equal(repair(), 0);
-        assert_int_equal(repair(), 0);
-        for (size_t i = 0; i < ELEMENTSOF(holds); i++) {
-                assert_int_equal(repair(), holds[i]);
-                wait_for_hold();
-        }
-
-        /* Long fights stay at the longest hold. */
-        for (unsigned i = 0; i < 50; i++) {
-                assert_int_equal(repair(), 60);
-                wait_for_hold();
-        }
-}
-
-/* A minute after the last repair, or after the last hold if that is later, a writer is forgiven. */
-static void test_back_off_forgives(void **state) {
-        update(right());
-        assert_int_equal(repair(), 0);
-        pass(60 * SEC + 1);
-        assert_int_equal(repair(), 0);
-        assert_int_equal(repair(), 0);
-        pass(60 * SEC);
-        assert_int_equal(repair(), 1); /* not quiet for long enough */
-        pass(61 * SEC);
-        assert_int_equal(repair(), 2); /* a hold is no quiet */
-        pass(62 * SEC + 1);
-        assert_int_equal(repair(), 0);
-        assert_int_equal(tale.story.repairs, 1);
-}
-
-static void test_what_is_no_repair(void **state) {
-        Verdict verdict;
-
-        /* The first write. */
-        update(written_over(0));
-        assert_int_equal(tale.story.repairs, 0);
-
-        /* Another instance of the device, which begins with the kernel's default. */
-        tale.context.new_instance = true;
-        sink_empty();
-        update(written_over(0));
-        assert_told(LOG_NOTICE, MESSAGE_CHANGED_ID, "mlx5_0 port 1: tos changed from 0 to 104");
-        assert_int_equal(tale.story.repairs, 0);
-        tale.context.new_instance = false;
-
-        /* Another value is wanted, by a reload. */
-        verdict = written_over(104);
-        verdict.wanted = verdict.readback = 26;
-        update(verdict);
-        assert_told(LOG_NOTICE, MESSAGE_CHANGED_ID, "mlx5_0 port 1: tos changed from 104 to 26");
-        assert_int_equal(tale.story.repairs, 0);
-
-        /* It had failed before. */
-        update(in_trouble(STATE_FAILED, REASON_SHORT_WRITE));
-        update(written_over(0));
-        assert_int_equal(tale.story.repairs, 0);
-
-        /* It could not be written before. */
-        update(pending(REASON_NO_RDMA_CM));
-        update(written_over(0));
-        assert_int_equal(tale.story.repairs, 0);
-
-        /* The rule only reported before. */
-        update(in_trouble(STATE_DRIFTED, REASON_REPORT_ONLY));
-        update(written_over(0));
-        assert_int_equal(tale.story.repairs, 0);
-
-        update(written_over(0));
-        assert_int_equal(tale.story.repairs, 1);
-        update(in_trouble(STATE_DRIFTED, REASON_BACKING_OFF));
-        update(written_over(0));
-        assert_int_equal(tale.story.repairs, 2);
-}
-
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(test_silent_when_right, setup, teardown),
@@ -494,9 +347,6 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(test_late, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_late_begins_anew, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_late_is_for_pending, setup, teardown),
-                cmocka_unit_test_setup_teardown(test_back_off, setup, teardown),
-                cmocka_unit_test_setup_teardown(test_back_off_forgives, setup, teardown),
-                cmocka_unit_test_setup_teardown(test_what_is_no_repair, setup, teardown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,7 +20,8 @@
 
 static Policy *policy;
 
-/* mlx5_0 with one port, which is as the kernel made it. Attributes are without newline, since plain files keep what is beyond a write. */
+/* mlx5_0 with one port, which is as the kernel made it. Attributes are without newline, since plain files keep what is
+ * beyond a write. */
 static int setup(void **state) {
         tree_begin();
         put_directory("/run/roced");
@@ -129,7 +130,7 @@ static void test_signals(void **state) {
         }
         closedir(tasks);
         for (size_t i = 0; i < 3; i++)
-                assert_true(blocked & 1ULL << ((const int[]) { SIGTERM, SIGHUP, SIGINT }[i] - 1));
+                assert_true(blocked & 1ULL << ((const int[]){ SIGTERM, SIGHUP, SIGINT }[i] - 1));
         worker_free(worker);
 }
 
@@ -142,7 +143,8 @@ static void test_stuck(void **state) {
         assert_return_code(mkfifo("/sys/class/infiniband/mlx5_0/ports/1/link_layer", 0644), errno);
         worker = worker_begin();
         worker_submit(worker, job_new(JOB_RECONCILE, "mlx5_0", policy));
-        fd = open("/sys/class/infiniband/mlx5_0/ports/1/link_layer", O_WRONLY | O_CLOEXEC); /* returns when the job is there */
+        fd = open("/sys/class/infiniband/mlx5_0/ports/1/link_layer",
+                  O_WRONLY | O_CLOEXEC); /* returns when the job is there */
         assert_return_code(fd, errno);
         assert_int_equal(readable(worker, 0), 0);
         assert_null(worker_free(worker));
@@ -204,7 +206,8 @@ static void test_job_memory(void **state) {
                 job->instance += i;
                 job->memory = calloc(1, sizeof(PortMemory));
                 job->n_memory = 1;
-                job->memory[0] = (PortMemory) { .port = 1, .refused_mode = ROCE_V1, .hold = { [ATTRIBUTE_TOS] = true } };
+                job->memory[0] =
+                                (PortMemory) { .port = 1, .refused_mode = ROCE_V1, .hold = { [ATTRIBUTE_TOS] = true } };
                 job_run(job);
                 if (i == 0) {
                         assert_verdict(verdict_of(job, ATTRIBUTE_MODE), STATE_UNSUPPORTED, ROCE_V2, VALUE_NONE, false);
@@ -240,7 +243,8 @@ static void test_job_watches(void **state) {
         job_run(job);
         assert_in_range(job->report->ports[0].watch, 0, 1000);
         assert_int_equal(job->report->watch_error, 0);
-        assert_in_range(read(fd, buffer, sizeof(buffer)), sizeof(*event), sizeof(buffer)); /* our own write is heard of */
+        assert_in_range(read(fd, buffer, sizeof(buffer)), sizeof(*event),
+                        sizeof(buffer)); /* our own write is heard of */
         assert_int_equal(event->wd, job->report->ports[0].watch);
         assert_int_equal(event->mask, IN_MODIFY);
         assert_string_equal(event->name, "default_roce_mode");
