@@ -205,8 +205,15 @@ class VmWorld(World):
         shell("rmmod", module)
 
     def configfs(self, mounted):
-        if mounted != os.path.ismount(CONFIGFS):
-            shell("mount", "-t", "configfs", "configfs", CONFIGFS) if mounted else shell("umount", CONFIGFS)
+        """Not mounted, it stays so though the unit wants it."""
+        if mounted == os.path.ismount(CONFIGFS):
+            return
+        if mounted:
+            shell("systemctl", "unmask", "--runtime", "sys-kernel-config.mount")
+            shell("mount", "-t", "configfs", "configfs", CONFIGFS)
+        else:
+            shell("umount", CONFIGFS)
+            shell("systemctl", "mask", "--runtime", "sys-kernel-config.mount")
 
     # The unit
 
