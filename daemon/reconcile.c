@@ -142,6 +142,16 @@ static Look attribute_look(const ReconcileRequest *request, const Directory *dir
         return look;
 }
 
+static int attribute_set(const ReconcileRequest *request, const Directory *directory, unsigned port,
+                         Attribute attribute, int value, Look *ret_readback) {
+        int r;
+
+        progress_set(request, STEP_WRITE, port, attribute);
+        r = attribute_write(directory->fd, port, attribute, value);
+        *ret_readback = attribute_look(request, directory, STEP_READ_BACK, port, attribute);
+        return r;
+}
+
 /* Without a directory nobody can say; who may make one and could not has a reason to give. */
 static void verdict_without_directory(const ReconcileRequest *request, const Directory *directory, Verdict *verdict,
                                       Attribute attribute, const Rule *rule, const Stance *stance) {
@@ -190,12 +200,13 @@ static void reconcile_attribute(const ReconcileRequest *request, const Directory
         if (!verdict->due || !stance.may_write)
                 return;
 
-        progress_set(request, STEP_WRITE, port->number, attribute);
-        r = attribute_write(directory->fd, port->number, attribute, verdict->wanted);
-        look = attribute_look(request, directory, STEP_READ_BACK, port->number, attribute);
+        r = attribute_set(request, directory, port->number, attribute, verdict->wanted, &look);
+        /* Neither what was there nor what was written: another program wrote in between. It shall not make a failure of this. */
+        if (r >= 0 && look.error == 0 && look.value != verdict->wanted && look.value != verdict->found)
+                r = attribute_set(request, directory, port->number, attribute, verdict->wanted, &look);
         verdict_conclude(verdict, attribute, r, &look);
-        /* The directory is but a name: what was written and read back is this device's only if it bears the name still. */
-        if (verdict->state == STATE_OK && name_changed_hands(device))
+        /* The directory is but a name: what came of the write is about this device only if it bears the name still. */
+        if (name_changed_hands(device))
                 verdict_disown(verdict);
 }
 
@@ -379,7 +390,7 @@ static void report_check_hands(DeviceReport *report) {
                 for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++) {
                         Verdict *verdict = report->ports[i].verdicts + a;
 
-                        if (verdict->state == STATE_OK && !verdict->tried)
+                        if (verdict->wanted != VALUE_NONE && !verdict->tried)
                                 verdict_disown(verdict);
                 }
 }

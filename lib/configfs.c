@@ -37,20 +37,23 @@ int device_directory_open(int rdma_cm_fd, const char *name) {
 
 int device_directory_make(int rdma_cm_fd, const char *name) {
         _cleanup_close_ int fd = -EBADF;
+        struct stat made, found;
 
         if (mkdirat(rdma_cm_fd, name, 0755) < 0)
                 return -errno;
 
-        /* configfs makes ports/ within the mkdir. Where it is missing, the directory is on some other file system. */
         fd = device_directory_open(rdma_cm_fd, name);
         if (fd < 0)
                 return fd == -ENOENT ? -ENODEV : fd;
-        if (faccessat(fd, "ports", F_OK, 0) < 0 && errno == ENOENT) {
-                (void) unlinkat(rdma_cm_fd, name, AT_REMOVEDIR);
-                return -ENOTDIR;
-        }
+        if (faccessat(fd, "ports", F_OK, 0) >= 0 || errno != ENOENT)
+                return 0;
 
-        return 0;
+        /* configfs makes ports/ within the mkdir. Where our directory still stands without, it is on some other file system. */
+        if (fstat(fd, &made) < 0 || fstatat(rdma_cm_fd, name, &found, AT_SYMLINK_NOFOLLOW) < 0 ||
+            made.st_ino != found.st_ino)
+                return -ENODEV;
+        (void) unlinkat(rdma_cm_fd, name, AT_REMOVEDIR);
+        return -ENOTDIR;
 }
 
 int device_directory_remove(int rdma_cm_fd, const char *name) {
@@ -70,7 +73,11 @@ static int attribute_open(int directory_fd, unsigned port, Attribute attribute, 
 
         snprintf(path, sizeof(path), "ports/%u/%s", port, attribute_file(attribute));
         fd = openat(directory_fd, path, flags | O_NOFOLLOW | O_CLOEXEC);
-        return fd < 0 ? -errno : fd;
+        if (fd >= 0)
+                return fd;
+        if (errno != ENOENT)
+                return -errno;
+        return device_directory_has_port(directory_fd, port) ? -ENOENT : -ENODEV;
 }
 
 int attribute_read(int directory_fd, unsigned port, Attribute attribute, int *ret_value) {
@@ -79,8 +86,6 @@ int attribute_read(int directory_fd, unsigned port, Attribute attribute, int *re
         ssize_t n;
 
         fd = attribute_open(directory_fd, port, attribute, O_RDONLY);
-        if (fd == -ENOENT && !device_directory_has_port(directory_fd, port))
-                return -ENODEV;
         if (fd < 0)
                 return fd;
 

@@ -30,5 +30,5 @@ bool device_directory_has_port(int directory_fd, unsigned port);
  * -ENODEV: the device has gone, or the directory, -EBADMSG: the text is no value. */
 int attribute_read(int directory_fd, unsigned port, Attribute attribute, int *ret_value);
 
-/* One write(2). -EINVAL for a mode: the port cannot do it, as only the two right texts are ever written. -EMSGSIZE: a short write. */
+/* One write(2). -ENOENT, -ENODEV: as above. -EINVAL for a mode: the port cannot do it, as only the two right texts are ever written. -EMSGSIZE: a short write. */
 int attribute_write(int directory_fd, unsigned port, Attribute attribute, int value);
