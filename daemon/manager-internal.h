@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Shared by manager.c (what to do next) and manager-result.c (what came of it). */
+/* Shared by manager.c (what to do next), manager-result.c (what came of it), manager-blocked.c (what does not come back) and
+ * manager-summary.c. */
 
 #include "manager.h"
 
@@ -10,6 +11,14 @@ void manager_remove_entry(Manager *manager, DeviceEntry *entry);
 void manager_list_done(Manager *manager, Job *job, Now now);
 void manager_add_leftover(Manager *manager, const char *name, uint64_t stamp);
 uint64_t manager_blocked_deadline(const Manager *manager);
+void manager_check_blocked(Manager *manager, Now now);
+void manager_end_blocked(Manager *manager, const Job *job, Now now);
+
+/* Makes the entry's ports those of the report, keeping the stories of ports that stay. */
+int entry_adopt_ports(DeviceEntry *entry, const DeviceReport *report, bool same_instance);
+
+/* Takes the verdicts of the entry's report into its ports' stories. */
+void entry_tell_ports(Manager *manager, DeviceEntry *entry, bool new_instance, Now now);
 
 /* Makes it dirty, but not to be looked at before that monotonic time. */
 void entry_mark_later(DeviceEntry *entry, Trigger trigger, uint64_t not_before_usec);

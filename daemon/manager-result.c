@@ -49,7 +49,7 @@ uint64_t entry_late_deadline(const DeviceEntry *entry) {
 }
 
 /* Makes the entry's ports those of the report, keeping the stories of ports that stay. */
-static int entry_adopt_ports(DeviceEntry *entry, const DeviceReport *report, bool same_instance) {
+int entry_adopt_ports(DeviceEntry *entry, const DeviceReport *report, bool same_instance) {
         PortEntry *ports;
 
         ports = calloc(MAX_OF(report->n_ports, 1U), sizeof(PortEntry));
@@ -96,20 +96,32 @@ static void entry_plan_retry(DeviceEntry *entry, Now now) {
         }
 }
 
-static void entry_tell_error(DeviceEntry *entry, const DeviceReport *report) {
-        Record record = { .priority = LOG_ERR, .message_id = MESSAGE_DEVICE_FAILED_ID };
+/* What is wrong with the device as a whole is told when it begins, when it ends, and at long intervals between. */
+static void entry_tell_error(DeviceEntry *entry, const DeviceReport *report, Now now) {
+        Record record = { .priority = report->error < 0 ? LOG_ERR : LOG_INFO, .message_id = MESSAGE_DEVICE_FAILED_ID };
 
-        if (report->error == entry->told_error)
+        if (report->error == entry->told_error &&
+            (report->error == 0 || now.monotonic_usec - entry->told_error_usec < STORY_REPEAT_USEC)) {
+                entry->untold_errors++;
                 return;
-        entry->told_error = report->error;
+        }
+
         if (report->error == 0)
-                return;
-
-        record_message(&record, "%s: %s: %s", report->name, step_to_string(report->error_step),
-                       strerror(-report->error));
+                record_message(&record, "%s can be read and tidied up again", report->name);
+        else if (report->error == entry->told_error)
+                record_message(&record, "%s: %s: %s (%u more times since the last report)", report->name,
+                               step_to_string(report->error_step), strerror(-report->error), entry->untold_errors);
+        else
+                record_message(&record, "%s: %s: %s", report->name, step_to_string(report->error_step),
+                               strerror(-report->error));
         record_add(&record, "ROCED_DEVICE", report->name);
-        record_addf(&record, "ERRNO", "%i", -report->error);
+        if (report->error < 0)
+                record_addf(&record, "ERRNO", "%i", -report->error);
         record_send(&record);
+
+        entry->told_error = report->error;
+        entry->told_error_usec = now.monotonic_usec;
+        entry->untold_errors = 0;
 }
 
 void manager_set_unwatched(Manager *manager, int error) {
@@ -133,7 +145,7 @@ static void entry_gone(Manager *manager, DeviceEntry *entry, DeviceReport *repor
         }
 
         manager_add_leftover(manager, entry->name, report->leftover);
-        entry_tell_error(entry, report);
+        entry_tell_error(entry, report, now);
         if (report->error == 0 && !entry->dirty) {
                 device_report_free(report);
                 manager_remove_entry(manager, entry);
@@ -149,7 +161,7 @@ static void entry_gone(Manager *manager, DeviceEntry *entry, DeviceReport *repor
                 entry_plan_retry(entry, now);
 }
 
-static void entry_tell_ports(Manager *manager, DeviceEntry *entry, bool new_instance, Now now) {
+void entry_tell_ports(Manager *manager, DeviceEntry *entry, bool new_instance, Now now) {
         for (size_t i = 0; i < entry->report->n_ports; i++) {
                 PortReport *port = entry->report->ports + i;
 
@@ -173,6 +185,34 @@ static void entry_tell_ports(Manager *manager, DeviceEntry *entry, bool new_inst
         }
 }
 
+/* The device is there and cannot be read: what was known of its ports holds no more. */
+static void entry_unreadable(Manager *manager, DeviceEntry *entry, DeviceReport *report, Now now) {
+        entry_tell_error(entry, report, now);
+        manager->changed = true;
+
+        if (!entry->report || !entry->report->device) {
+                device_report_free(entry->report);
+                entry->report = report;
+                entry_plan_retry(entry, now);
+                return;
+        }
+
+        for (size_t i = 0; i < entry->report->n_ports; i++)
+                for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++)
+                        if (entry->report->ports[i].verdicts[a].wanted != VALUE_NONE)
+                                entry->report->ports[i].verdicts[a] = (Verdict) {
+                                        .state = STATE_FAILED, .reason = REASON_REFUSED,
+                                        .step = report->error_step, .error = report->error,
+                                        .wanted = entry->report->ports[i].verdicts[a].wanted,
+                                        .found = VALUE_NONE, .readback = VALUE_NONE,
+                                };
+        entry->report->error = report->error;
+        entry->report->error_step = report->error_step;
+        device_report_free(report);
+        entry_tell_ports(manager, entry, false, now);
+        entry_plan_retry(entry, now);
+}
+
 static void manager_count_burst(Manager *manager, const DeviceReport *report, Now now) {
         unsigned changes = 0;
 
@@ -183,7 +223,6 @@ static void manager_count_burst(Manager *manager, const DeviceReport *report, No
                 return;
 
         manager->burst_changes += changes;
-        manager->burst_devices++;
         manager->burst_end_usec = now.monotonic_usec + MANAGER_BURST_QUIET_USEC;
 }
 
@@ -193,17 +232,21 @@ static void manager_end_burst(Manager *manager) {
         if (manager->burst_changes >= MANAGER_BURST_CHANGES) {
                 manager_summarize(manager, &summary);
                 log_message(LOG_INFO, MESSAGE_MANY_CHANGES_ID,
-                            "%u values written on %u devices; now %u of %u RoCE ports are compliant",
-                            manager->burst_changes, manager->burst_devices, summary.compliant, summary.ports);
+                            "%u values written; now %u of %u RoCE ports on %u devices are compliant",
+                            manager->burst_changes, summary.compliant, summary.ports, summary.devices);
         }
-        manager->burst_changes = manager->burst_devices = 0;
+        manager->burst_changes = 0;
         manager->burst_end_usec = 0;
 }
 
 static void manager_reconcile_done(Manager *manager, DeviceEntry *entry, DeviceReport *report, Now now) {
         bool same_instance;
 
-        if (!report->device && report->error_step != STEP_ACQUIRE) {
+        if (report->error_step == STEP_ACQUIRE) {
+                entry_unreadable(manager, entry, report, now);
+                return;
+        }
+        if (!report->device) {
                 entry_gone(manager, entry, report, now);
                 return;
         }
@@ -221,7 +264,7 @@ static void manager_reconcile_done(Manager *manager, DeviceEntry *entry, DeviceR
                 manager->lint_due = manager->changed = true;
         device_report_free(entry->report);
         entry->report = report;
-        entry_tell_error(entry, report);
+        entry_tell_error(entry, report, now);
         if (report->watch_error < 0) {
                 manager_set_unwatched(manager, report->watch_error);
                 manager->resync_usec = MIN_OF(manager->resync_usec, now.monotonic_usec + MANAGER_RESYNC_UNWATCHED_USEC);
@@ -270,21 +313,11 @@ static void manager_lint(Manager *manager) {
         manager->warnings = found;
 }
 
-static void tell_unblocked(const Job *job, Now now) {
-        log_message(LOG_NOTICE, MESSAGE_UNBLOCKED_ID, "The kernel has answered after %llu s; going on%s%s",
-                    (unsigned long long) ((now.monotonic_usec - job->started_usec) / USEC_PER_SEC),
-                    job->name ? " with " : "", job->name ? job->name : "");
-}
-
 void manager_job_done(Manager *manager, Job *job, Now now) {
         DeviceEntry *entry = job->name ? manager_find_entry(manager, job->name) : NULL;
 
         manager->running = NULL;
-        if (manager->blocked) {
-                tell_unblocked(job, now);
-                manager->changed = true;
-        }
-        manager->blocked = false;
+        manager_end_blocked(manager, job, now);
 
         if (job->type == JOB_LIST)
                 manager_list_done(manager, job, now);
@@ -300,102 +333,6 @@ void manager_job_done(Manager *manager, Job *job, Now now) {
                 if (manager->lint_due)
                         manager_lint(manager);
         }
-}
-
-void progress_format(const Job *job, size_t size, char *ret) {
-        Step step = atomic_load(&job->progress.step);
-        unsigned port = atomic_load(&job->progress.port);
-        int attribute = atomic_load(&job->progress.attribute);
-
-        if (job->type == JOB_LIST)
-                snprintf(ret, size, "listing the RDMA devices");
-        else if (job->type == JOB_REMOVE)
-                snprintf(ret, size, "removing directories");
-        else if (port == 0 || attribute < 0)
-                snprintf(ret, size, "%s of %s", step_to_string(step), job->name);
-        else
-                snprintf(ret, size, "%s of %s of %s port %u", step_to_string(step),
-                         attribute_file((Attribute) attribute), job->name, port);
-}
-
-unsigned manager_blocked_sec(const Manager *manager, uint64_t now_usec) {
-        return manager->blocked ? (unsigned) ((now_usec - manager->running->started_usec) / USEC_PER_SEC) : 0;
-}
-
-uint64_t manager_blocked_deadline(const Manager *manager) {
-        return manager->blocked ? UINT64_MAX : manager->running->started_usec + MANAGER_BLOCKED_USEC;
-}
-
-/* A device that was never judged gets a report of what would be looked at, from what the blocked job has read of it. */
-static int entry_begin_report(DeviceEntry *entry, const Job *job) {
-        const Device *read = atomic_load(&job->progress.device);
-        Device *device;
-        int r;
-
-        if (entry->report)
-                return 0;
-        if (!read)
-                return -ENODATA;
-
-        device = device_copy(read);
-        if (!device)
-                return -ENOMEM;
-        r = device_report_begin(job->name, job->policy, device, &entry->report);
-        if (r < 0)
-                return r;
-
-        for (size_t i = 0; i < entry->report->n_ports; i++)
-                for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++) {
-                        Verdict *verdict = entry->report->ports[i].verdicts + a;
-
-                        if (verdict_needs_look(verdict)) {
-                                verdict->state = STATE_PENDING;
-                                verdict->reason = REASON_WAITING;
-                        }
-                }
-        return entry_adopt_ports(entry, entry->report, false);
-}
-
-static void entry_blocked(Manager *manager, DeviceEntry *entry, const Job *job, Now now) {
-        unsigned port = atomic_load(&job->progress.port);
-        int attribute = atomic_load(&job->progress.attribute);
-
-        if (entry_begin_report(entry, job) < 0)
-                return;
-
-        for (size_t i = 0; i < entry->report->n_ports; i++)
-                for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++) {
-                        Verdict *verdict = entry->report->ports[i].verdicts + a;
-
-                        if (verdict->wanted == VALUE_NONE || (port != 0 && port != entry->report->ports[i].number) ||
-                            (attribute >= 0 && attribute != (int) a))
-                                continue;
-                        verdict->state = STATE_FAILED;
-                        verdict->reason = REASON_BLOCKED;
-                        verdict->step = atomic_load(&job->progress.step);
-                        verdict->blocked_sec = (unsigned) ((now.monotonic_usec - job->started_usec) / USEC_PER_SEC);
-                        verdict->tried = false;
-                }
-        entry_tell_ports(manager, entry, false, now);
-}
-
-static void manager_check_blocked(Manager *manager, Now now) {
-        char where[256];
-        DeviceEntry *entry;
-        Job *job = manager->running;
-
-        if (!job || manager->blocked || now.monotonic_usec - job->started_usec < MANAGER_BLOCKED_USEC)
-                return;
-
-        manager->blocked = true;
-        manager->changed = true;
-        progress_format(job, sizeof(where), where);
-        log_message(LOG_ERR, MESSAGE_BLOCKED_ID, "The kernel has not answered for %u s: %s; other devices wait",
-                    (unsigned) (MANAGER_BLOCKED_USEC / USEC_PER_SEC), where);
-
-        entry = job->name ? manager_find_entry(manager, job->name) : NULL;
-        if (entry)
-                entry_blocked(manager, entry, job, now);
 }
 
 static void entry_check_late(Manager *manager, DeviceEntry *entry, Now now) {
@@ -424,63 +361,4 @@ void manager_tick(Manager *manager, Now now) {
                 manager->resync_usec = 0;
                 manager_mark_all(manager, TRIGGER_RESYNC);
         }
-}
-
-bool manager_awaits_udev(const Manager *manager) {
-        for (size_t i = 0; i < manager->n_entries; i++) {
-                const DeviceReport *report = manager->entries[i]->report;
-
-                for (size_t p = 0; report && p < report->n_ports; p++)
-                        if (report->ports[p].match == MATCH_NOT_YET_KNOWN)
-                                return true;
-        }
-        return false;
-}
-
-/* From fine to bad: the worse of a port's two attributes speaks for the port. */
-static State worse_state(State a, State b) {
-        static const int badness[_STATE_MAX] = {
-                [STATE_NOT_ROCE] = 0, [STATE_UNMANAGED] = 1, [STATE_OK] = 2,          [STATE_UNKNOWN] = 3,
-                [STATE_PENDING] = 4,  [STATE_DRIFTED] = 5,   [STATE_UNSUPPORTED] = 6, [STATE_FAILED] = 7,
-        };
-
-        return badness[a] >= badness[b] ? a : b;
-}
-
-static void summarize_port(const DeviceEntry *entry, const PortReport *port, Summary *summary) {
-        char reason[REASON_TEXT_MAX];
-        State worst = STATE_NOT_ROCE;
-
-        for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++)
-                worst = worse_state(worst, port->verdicts[a].state);
-        summary->by_state[worst]++;
-        if (worst == STATE_NOT_ROCE)
-                return;
-
-        summary->ports++;
-        if (state_is_compliant(worst) > 0) {
-                summary->compliant++;
-                return;
-        }
-
-        for (Attribute a = 0; a < _ATTRIBUTE_MAX && summary->worst[0] == 0; a++)
-                if (port->verdicts[a].state == worst)
-                        snprintf(summary->worst, sizeof(summary->worst), "%s port %u %s %s: %s", entry->name,
-                                 port->number, attribute_name(a), state_to_string(worst),
-                                 reason_format(port->verdicts + a, a, reason) ?: "no reason known");
-}
-
-void manager_summarize(const Manager *manager, Summary *ret) {
-        Summary summary = {};
-
-        for (size_t i = 0; i < manager->n_entries; i++) {
-                const DeviceEntry *entry = manager->entries[i];
-
-                if (!entry->report || !entry->report->device)
-                        continue;
-                summary.devices++;
-                for (size_t p = 0; p < entry->report->n_ports; p++)
-                        summarize_port(entry, entry->report->ports + p, &summary);
-        }
-        *ret = summary;
 }

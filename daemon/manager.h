@@ -44,6 +44,8 @@ typedef struct DeviceEntry {
         uint64_t announced_instance; /* udev is about to announce it: its name is final; 0: none */
         DeviceReport *report; /* the last one; NULL: not judged yet */
         int told_error;       /* of the device as a whole */
+        uint64_t told_error_usec;
+        unsigned untold_errors;
         PortEntry *ports;
         size_t n_ports;
 } DeviceEntry;
@@ -72,8 +74,8 @@ typedef struct Manager {
         uint64_t resync_usec; /* monotonic: next; 0: none planned */
         uint64_t last_pass_usec; /* realtime: when nothing was left to do last; 0: never */
         bool in_pass; /* something was handed out since */
-        unsigned burst_devices, burst_changes; /* written, since it was last quiet */
-        uint64_t burst_end_usec;               /* monotonic: quiet then, if nothing more is written; 0: is quiet */
+        unsigned burst_changes;  /* values written since it was last quiet */
+        uint64_t burst_end_usec; /* monotonic: quiet then, if nothing more is written; 0: is quiet */
         int watch_error;      /* last one told */
         bool changed;         /* what the state file shows has changed since manager_take_changed() */
         bool lint_due;

@@ -28,6 +28,7 @@ static int record_write(const char *name, const Record *record) {
         _cleanup_close_ int fd = -EBADF;
         char path[sizeof(OWNERSHIP_PATH) + DEVICE_NAME_LENGTH_MAX + 2];
         char text[64];
+        ssize_t written;
         int n, r;
 
         r = record_path(name, sizeof(path), path);
@@ -44,9 +45,10 @@ static int record_write(const char *name, const Record *record) {
                 return -errno;
 
         n = snprintf(text, sizeof(text), "%lli %lli\n", record->inode, record->changed_ns);
-        if (write(fd, text, (size_t) n) != n)
-                return errno > 0 ? -errno : -EIO;
-        return 0;
+        written = write(fd, text, (size_t) n);
+        if (written < 0)
+                return -errno;
+        return written == n ? 0 : -EIO;
 }
 
 static int record_read(const char *name, Record *ret) {

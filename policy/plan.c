@@ -211,7 +211,7 @@ const char *reason_format(const Verdict *verdict, Attribute attribute, char buff
         case REASON_NOT_SETTLED:
                 return strcpy(buffer, "udev has not finished with the device");
         case REASON_WAITING:
-                return strcpy(buffer, "waits while a kernel access to another device blocks");
+                return strcpy(buffer, "waits while another access to the kernel blocks");
         case REASON_DUE:
                 return strcpy(buffer, "a pass would write it");
         case REASON_REPORT_ONLY:

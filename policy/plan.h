@@ -32,7 +32,7 @@ typedef enum Reason {
         REASON_NO_DEVICE,        /* pending: rdma_cm does not know the device (yet), or it has just gone */
         REASON_CHANGED_HANDS,    /* pending: its name passed to another device meanwhile */
         REASON_NOT_SETTLED,      /* pending: udev has not finished with it */
-        REASON_WAITING,          /* pending: another device's kernel access blocks, this one's turn has not come */
+        REASON_WAITING,          /* pending: another kernel access blocks, this one's turn has not come */
         REASON_DUE,              /* drifted: a pass would write it, and the one who asks writes nothing */
         REASON_REPORT_ONLY,      /* drifted */
         REASON_BACKING_OFF,      /* drifted */

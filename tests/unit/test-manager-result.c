@@ -92,34 +92,69 @@ static void report_unreadable(int error) {
         done(job, report);
 }
 
-/* A device that is there and cannot be read. */
+/* A device that is there and cannot be read: told when it begins and ends, and each hour between; its ports have failed. */
 static void test_unreadable(void **state) {
+        unsigned untold = 0;
+
         manager_mark(manager, "mlx5_0", TRIGGER_HOTPLUG);
         report_unreadable(-EIO);
-        assert_int_equal(sink_n, 1);
+        assert_int_equal(sink_n, 5);
         assert_string_equal(record_field(sink_records, "ROCED_DEVICE"), "mlx5_0");
         assert_string_equal(record_field(sink_records, "ERRNO"), "5");
-        assert_told(LOG_ERR, MESSAGE_DEVICE_FAILED_ID, "mlx5_0: reading the device: Input/output error");
+        assert_string_equal(sink_records[0].message, "mlx5_0: reading the device: Input/output error");
+        assert_string_equal(sink_records[1].message,
+                            "mlx5_0 port 1: mode failed, wanted v2, found nothing: reading the device: Input/output error");
+        sink_empty();
         assert_int_equal(manager->n_entries, 1);
-        assert_int_equal(summary().devices, 0);
+        assert_int_equal(summary().compliant, 0);
+        assert_int_equal(summary().by_state[STATE_FAILED], 2);
 
-        for (unsigned i = 0; i < 3; i++) {
+        for (uint64_t spell = MANAGER_RETRY_MIN_USEC, gone = 0; gone + spell < STORY_REPEAT_USEC;
+             gone += spell, spell = MIN_OF(spell * 2, MANAGER_RETRY_MAX_USEC)) {
                 assert_idle();
-                pass(MANAGER_RETRY_MIN_USEC << i);
+                pass(spell);
                 report_unreadable(-EIO);
                 assert_told_nothing();
+                untold++;
         }
-        pass(MANAGER_RETRY_MIN_USEC << 3);
-        report_unreadable(-ENODATA);
-        assert_told(LOG_ERR, MESSAGE_DEVICE_FAILED_ID, "mlx5_0: reading the device: No data available");
-
-        pass(MANAGER_RETRY_MIN_USEC << 4);
-        pass_right("mlx5_0");
-        assert_told_nothing();
-        assert_idle();
-        manager_mark(manager, "mlx5_0", TRIGGER_HOTPLUG);
+        pass(MANAGER_RETRY_MAX_USEC);
         report_unreadable(-EIO);
-        assert_int_equal(sink_n, 1);
+        assert_int_equal(sink_n, 5);
+        assert_non_null(strstr(sink_records[0].message, "more times since the last report"));
+        assert_int_equal(untold, 68);
+        sink_empty();
+
+        pass(MANAGER_RETRY_MAX_USEC);
+        report_unreadable(-ENODATA);
+        assert_int_equal(sink_n, 5);
+        assert_string_equal(sink_records[0].message, "mlx5_0: reading the device: No data available");
+        sink_empty();
+
+        pass(MANAGER_RETRY_MAX_USEC);
+        pass_right("mlx5_0");
+        assert_int_equal(sink_n, 5);
+        assert_string_equal(sink_records[0].message, "mlx5_0 can be read and tidied up again");
+        assert_int_equal(sink_records[0].priority, LOG_INFO);
+        assert_string_equal(sink_records[1].message, "mlx5_0 port 1: mode is ok again");
+        sink_empty();
+        assert_idle();
+        assert_int_equal(summary().compliant, 2);
+}
+
+/* One that could never be read has no ports to speak of. */
+static void test_never_readable(void **state) {
+        Job *job;
+        DeviceReport *report;
+
+        manager_mark(manager, "mlx5_7", TRIGGER_HOTPLUG);
+        job = next(JOB_RECONCILE, "mlx5_7");
+        report = report_gone(job);
+        report->error = -EIO;
+        report->error_step = STEP_ACQUIRE;
+        done(job, report);
+        assert_told(LOG_ERR, MESSAGE_DEVICE_FAILED_ID, "mlx5_7: reading the device: Input/output error");
+        assert_int_equal(summary().devices, 1);
+        assert_int_equal(manager_deadline(manager), now.monotonic_usec + MANAGER_RETRY_MIN_USEC);
 }
 
 static void test_gone(void **state) {
@@ -184,7 +219,7 @@ static void test_gone_with_error(void **state) {
         pass(2 * MANAGER_RETRY_MIN_USEC);
         pass_gone("mlx5_0");
         assert_int_equal(manager->n_entries, 0);
-        assert_told_nothing();
+        assert_told(LOG_INFO, MESSAGE_DEVICE_FAILED_ID, "mlx5_0 can be read and tidied up again");
         assert_true(manager_is_settled(manager, now.monotonic_usec));
 }
 
@@ -391,6 +426,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(test_unsupported_is_not_retried, setup_one, teardown),
                 cmocka_unit_test_setup_teardown(test_trigger_of_a_retry, setup_one, teardown),
                 cmocka_unit_test_setup_teardown(test_unreadable, setup_one, teardown),
+                cmocka_unit_test_setup_teardown(test_never_readable, setup_one, teardown),
                 cmocka_unit_test_setup_teardown(test_gone, setup_one, teardown),
                 cmocka_unit_test_setup_teardown(test_gone_and_dirty_again, setup_one, teardown),
                 cmocka_unit_test_setup_teardown(test_gone_with_error, setup_one, teardown),

@@ -290,7 +290,7 @@ static void test_reason_texts(void **state) {
                 [REASON_NO_RDMA_CM] = "rdma_cm is not loaded",
                 [REASON_NO_DEVICE] = "rdma_cm does not know the device (yet)",
                 [REASON_NOT_SETTLED] = "udev has not finished with the device",
-                [REASON_WAITING] = "waits while a kernel access to another device blocks",
+                [REASON_WAITING] = "waits while another access to the kernel blocks",
                 [REASON_DUE] = "a pass would write it",
                 [REASON_REPORT_ONLY] = "the rule only reports",
                 [REASON_BACKING_OFF] = "another program keeps writing; backing off",
