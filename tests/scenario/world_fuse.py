@@ -16,7 +16,7 @@ import threading
 import journal
 from sysfs import Sysfs
 from uevent import Sender
-from world import FILES, JOURNAL, Failure, Inotify, World, check, equal, shell
+from world import FILES, JOURNAL, URGENT, Failure, Inotify, World, check, equal, shell
 
 TESTBED = "/run/testbed"
 FAKE = "/run/fake"
@@ -41,7 +41,9 @@ class FuseWorld(World):
         self.n_netdevs = itertools.count()
         self.make_places()
         with open(FAKE + ".stderr", "w") as stderr:
-            self.fake = subprocess.Popen([f"{build}/tests/fuse/rdma_cm_fuse", FAKE, FAKE + ".socket", LOG], stderr=stderr)
+            # A kernel does not wait for its turn on a busy machine, and umockdev lets one thread wait for the other's open.
+            self.fake = subprocess.Popen([*URGENT, f"{build}/tests/fuse/rdma_cm_fuse", FAKE, FAKE + ".socket", LOG],
+                                         stderr=stderr)
         self.listen()
         self.control = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.wait_until(self.connect, "the fake answers")
