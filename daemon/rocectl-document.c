@@ -136,8 +136,7 @@ static bool name_is_among(const char *name, char **names) {
         return false;
 }
 
-/* Devices that were asked for and are not there are named, with the one that was probably meant. */
-static int check_names(const Host *host, char **names) {
+int document_check_names(const Host *host, char **names) {
         const char **present = NEED((const char **) calloc(host->n_devices + 1, sizeof(char *)));
         int code = CODE_DONE;
 
@@ -158,29 +157,36 @@ static int check_names(const Host *host, char **names) {
         return code;
 }
 
+json_object *document_make(const Host *host, char **names) {
+        json_object *document = document_begin(), *devices = NEED(json_object_new_array());
+        int compliance = 1;
+
+        for (size_t i = 0; i < host->n_devices; i++)
+                if (!names[0] || name_is_among(host->devices[i].name, names))
+                        json_object_array_add(devices, json_device(host->devices + i, host, &compliance));
+
+        json_object_object_add(document, "compliant", json_compliance(compliance));
+        json_object_object_add(document, "policy", host_policy(host));
+        json_object_object_add(document, "daemon", host_daemon(host));
+        json_object_object_add(document, "devices", devices);
+        json_object_object_add(document, "warnings", host_warnings(host));
+        return document;
+}
+
+int document_code(json_object *document) {
+        return json_object_get_boolean(json_get(document, "compliant")) ? CODE_DONE : CODE_NOT_COMPLIANT;
+}
+
 int document_acquire(const Options *options, char **names, json_object **ret) {
         _cleanup_(host_done) Host host = {};
-        json_object *document, *devices, *warnings;
-        int compliance = 1, code;
+        int code;
 
         code = host_acquire(options, &host);
         if (code == CODE_DONE)
-                code = check_names(&host, names);
+                code = document_check_names(&host, names);
         if (code != CODE_DONE)
                 return code;
 
-        devices = NEED(json_object_new_array());
-        for (size_t i = 0; i < host.n_devices; i++)
-                if (!names[0] || name_is_among(host.devices[i].name, names))
-                        json_object_array_add(devices, json_device(host.devices + i, &host, &compliance));
-        warnings = host_warnings(&host);
-
-        document = document_begin();
-        json_object_object_add(document, "compliant", json_compliance(compliance));
-        json_object_object_add(document, "policy", host_policy(&host));
-        json_object_object_add(document, "daemon", host_daemon(&host));
-        json_object_object_add(document, "devices", devices);
-        json_object_object_add(document, "warnings", warnings);
-        *ret = document;
-        return host.judge.error == -EBADMSG ? CODE_USAGE : compliance_to_code(compliance);
+        *ret = document_make(&host, names);
+        return host.judge.error == -EBADMSG ? CODE_USAGE : document_code(*ret);
 }

@@ -7,12 +7,19 @@
 #include <json-c/json.h>
 
 #include "plan.h"
-#include "rocectl.h"
+#include "rocectl-host.h"
 
 /* The picture of all devices, or of those named. Gives an exit code: CODE_DONE or CODE_NOT_COMPLIANT by what
  * the picture shows, CODE_USAGE if the installed policy is invalid; with CODE_FAILED there is no picture,
  * and why not has been said. */
 int document_acquire(const Options *options, char **names, json_object **ret);
+
+/* The same from what is known already, and the exit code by what it shows. */
+json_object *document_make(const Host *host, char **names);
+int document_code(json_object *document);
+
+/* Tells of names that no device bears, with the one that was probably meant. CODE_FAILED if there is any. */
+int document_check_names(const Host *host, char **names);
 
 /* {"schema", "version", "host", "time", "boot_id", "kernel"}: what each document begins with. */
 json_object *document_begin(void);

@@ -111,6 +111,28 @@ char *verdict_text(json_object *verdict, Attribute attribute) {
                          found ? found : "", reason ? reason : "no reason known");
 }
 
+void print_troubles(json_object *devices) {
+        size_t n_devices = json_object_array_length(devices), n_ports;
+        _cleanup_(notes_done) Notes notes = {};
+        json_object *ports;
+
+        for (size_t i = 0; i < n_devices; i++) {
+                json_object *device = json_object_array_get_idx(devices, i);
+
+                n_ports = json_get_list(device, "ports", &ports);
+                for (size_t k = 0; k < n_ports; k++) {
+                        json_object *port = json_object_array_get_idx(ports, k);
+
+                        for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++)
+                                if (state_is_compliant(json_get_state(port, a)) <= 0)
+                                        notes_add(&notes, json_get_text(device, "name"),
+                                                  (unsigned) json_object_get_int64(json_get(port, "port")),
+                                                  verdict_text(json_get(port, attribute_name(a)), a));
+                }
+        }
+        notes_print(&notes);
+}
+
 void print_warnings(json_object *document) {
         json_object *warnings;
         size_t n = json_get_list(document, "warnings", &warnings);

@@ -41,6 +41,9 @@ void notes_print(const Notes *notes);
 /* "mode drifted, wanted v2, found v1: the rule only reports"; allocated. "verdict" as in the document. */
 char *verdict_text(json_object *verdict, Attribute attribute);
 
+/* What is not compliant in the document's "devices", and why. */
+void print_troubles(json_object *devices);
+
 /* "Warning: …", a line for each. */
 void print_warnings(json_object *document);
 

@@ -128,35 +128,12 @@ static void print_daemon(json_object *daemon) {
                             json_get_text(blocked, "where"));
 }
 
-/* What is not compliant, and why. */
-static void print_notes(json_object *devices) {
-        size_t n_devices = json_object_array_length(devices), n_ports;
-        _cleanup_(notes_done) Notes notes = {};
-        json_object *ports;
-
-        for (size_t i = 0; i < n_devices; i++) {
-                json_object *device = json_object_array_get_idx(devices, i);
-
-                n_ports = json_get_list(device, "ports", &ports);
-                for (size_t k = 0; k < n_ports; k++) {
-                        json_object *port = json_object_array_get_idx(ports, k);
-
-                        for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++)
-                                if (state_is_compliant(json_get_state(port, a)) <= 0)
-                                        notes_add(&notes, json_get_text(device, "name"),
-                                                  (unsigned) json_object_get_int64(json_get(port, "port")),
-                                                  verdict_text(json_get(port, attribute_name(a)), a));
-                }
-        }
-        notes_print(&notes);
-}
-
 /* Notes and the daemon's health. */
 static void print_legend(json_object *document, json_object *devices) {
         json_object *daemon = json_get(document, "daemon");
 
         putchar('\n');
-        print_notes(devices);
+        print_troubles(devices);
         print_warnings(document);
         print_count(devices);
         print_policy(json_get(document, "policy"), json_object_get_boolean(json_get(daemon, "running")));

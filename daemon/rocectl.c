@@ -16,28 +16,35 @@ typedef struct Verb {
         bool takes_arguments;
         const char *summary;
         const char *help; /* what more there is to know */
+        int own_option;   /* the one option that only this verb takes; 0: none */
         int (*run)(const Options *options, char **arguments);
 } Verb;
+
+/* Those from OPTION_TIMEOUT on belong to one verb each. */
+enum { OPTION_POLICY = 256, OPTION_NO_PAGER, OPTION_NO_LEGEND, OPTION_VERSION, OPTION_TIMEOUT };
 
 static const Verb verbs[] = {
         { "status", "[DEVICE...]", true, "Show each port: what the policy wants, what is, and why",
           "With one DEVICE all that is known of it is shown. Any user may ask; nothing is changed.\n"
           "MODE and TOS show what was found, and after the arrow what is wanted if that differs.\n"
           "With --policy, or where roced does not run, ports are judged by the policy on disk.\n",
-          verb_status },
+          0, verb_status },
         { "check", "[FILE...]", true, "Test policies, with no daemon and no privileges",
           "Without FILE the installed policy is tested with its drop-ins; '-' is standard input.\n"
           "Errors and warnings go to stderr, with --quiet only errors.\n",
-          verb_check },
+          0, verb_check },
         { "plan", "", false, "Show what a pass would change, and change nothing",
           "Judges by the policy on disk, also while roced runs with another. As root it may make\n"
           "a directory in configfs for a moment, to be able to look.\n",
-          verb_plan },
+          0, verb_plan },
         { "apply", "", false, "Do one pass without the daemon",
-          "For an initramfs, a container, a host without systemd. Refuses while roced runs.\n", verb_apply },
+          "For an initramfs, a container, a host without systemd. Refuses while roced runs.\n", 0, verb_apply },
+        { "wait", "[DEVICE...]", true, "Wait until nothing is pending",
+          "      --timeout SEC  wait so long at most, 90 seconds if not told\n\n"
+          "Waits until roced has judged all ports, or those of the devices named, and for such a\n"
+          "device to be there. Exits 0 if all is compliant, 3 if it is not or the time is up.\n",
+          OPTION_TIMEOUT, verb_wait },
 };
-
-enum { OPTION_POLICY = 256, OPTION_NO_PAGER, OPTION_NO_LEGEND, OPTION_VERSION };
 
 static const struct option long_options[] = {
         { "policy", required_argument, NULL, OPTION_POLICY },
@@ -46,6 +53,7 @@ static const struct option long_options[] = {
         { "no-pager", no_argument, NULL, OPTION_NO_PAGER },
         { "no-legend", no_argument, NULL, OPTION_NO_LEGEND },
         { "version", no_argument, NULL, OPTION_VERSION },
+        { "timeout", required_argument, NULL, OPTION_TIMEOUT },
         { "help", no_argument, NULL, 'h' },
         {},
 };
@@ -69,7 +77,7 @@ static void print_help(FILE *f) {
                 "Looks at and tests the RoCE mode and TOS defaults of RDMA_CM that roced keeps.\n\n",
                 program_invocation_short_name);
         for (size_t i = 0; i < ELEMENTSOF(verbs); i++)
-                fprintf(f, "  %-6s %-12s  %s\n", verbs[i].name, verbs[i].arguments, verbs[i].summary);
+                fprintf(f, "  %-8s %-13s  %s\n", verbs[i].name, verbs[i].arguments, verbs[i].summary);
         fprintf(f, "\n%s\n%s\nSee rocectl(1).\n", options_help, codes_help);
 }
 
@@ -140,6 +148,9 @@ static int parse_options(int argc, char **argv, Options *options, bool *ret_help
                 case OPTION_NO_LEGEND:
                         options->no_legend = true;
                         break;
+                case OPTION_TIMEOUT:
+                        options->timeout = optarg;
+                        break;
                 case OPTION_VERSION:
                         printf("rocectl %s\n", VERSION);
                         return CODE_DONE;
@@ -157,6 +168,27 @@ static const Verb *verb_find(const char *name) {
                 if (streq(verbs[i].name, name))
                         return verbs + i;
         return NULL;
+}
+
+/* An option of another verb would be passed over in silence. */
+static int check_own_options(const Verb *verb, const Options *options) {
+        const struct {
+                int option;
+                bool given;
+        } own[] = {
+                { OPTION_TIMEOUT, options->timeout },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(own); i++) {
+                const struct option *option = long_options;
+
+                if (!own[i].given || verb->own_option == own[i].option)
+                        continue;
+                while (option->val != own[i].option)
+                        option++;
+                return complain(CODE_USAGE, "%s takes no --%s", verb->name, option->name);
+        }
+        return CODE_DONE;
 }
 
 static int run(int argc, char **argv) {
@@ -187,6 +219,8 @@ static int run(int argc, char **argv) {
         if (!verb->takes_arguments && optind + 1 < argc)
                 return complain(CODE_USAGE, "%s takes no argument, '%s' is too much", verb->name,
                                 argv[optind + 1]);
+        if (check_own_options(verb, &options) != CODE_DONE)
+                return CODE_USAGE;
         return verb->run(&options, argv + optind + 1);
 }
 

@@ -19,6 +19,7 @@ typedef struct Options {
         bool no_pager;
         bool quiet;
         const char *policy_file; /* NULL: the installed policy */
+        const char *timeout;     /* of wait; NULL: not given */
 } Options;
 
 /* "arguments" are the words after the verb, NULL-terminated. Each gives an exit code. */
@@ -26,6 +27,7 @@ int verb_status(const Options *options, char **arguments);
 int verb_check(const Options *options, char **arguments);
 int verb_plan(const Options *options, char **arguments);
 int verb_apply(const Options *options, char **arguments);
+int verb_wait(const Options *options, char **arguments);
 
 /* One line on stderr, made visible; gives "code" back. */
 int complain(int code, const char *format, ...) PRINTF(2, 3);
