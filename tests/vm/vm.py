@@ -3,6 +3,7 @@
 there, and ends; and what became of it, as lines that people and tests/run read."""
 
 import dataclasses
+import fcntl
 import os
 import re
 import select
@@ -34,6 +35,8 @@ def prepare(suite):
     for tool in 'image', 'payload':
         done = subprocess.run([os.path.join(HERE, tool), suite], stdout=subprocess.PIPE, text=True, check=True)
         paths.append(done.stdout.strip())
+    # Kept open until the end: nobody removes the image meanwhile.
+    fcntl.flock(os.open(paths[0], os.O_RDONLY | os.O_CLOEXEC), fcntl.LOCK_SH)
     return paths
 
 
