@@ -39,6 +39,11 @@ static const Verb verbs[] = {
           0, verb_plan },
         { "apply", "", false, "Do one pass without the daemon",
           "For an initramfs, a container, a host without systemd. Refuses while roced runs.\n", 0, verb_apply },
+        { "compat", "A B | FILE...", true, "Tell who reaches whom, by RoCE version",
+          "Of two modes, v1 or v2: whether a client in mode A reaches a server in mode B.\n"
+          "Of files that \"status --json\" wrote on many hosts: which of them do not reach which,\n"
+          "and through which ports. '-' is standard input.\n",
+          0, verb_compat },
         { "wait", "[DEVICE...]", true, "Wait until nothing is pending",
           "      --timeout SEC  wait so long at most, 90 seconds if not told\n\n"
           "Waits until roced has judged all ports, or those of the devices named, and for such a\n"
@@ -77,7 +82,7 @@ static void print_help(FILE *f) {
                 "Looks at and tests the RoCE mode and TOS defaults of RDMA_CM that roced keeps.\n\n",
                 program_invocation_short_name);
         for (size_t i = 0; i < ELEMENTSOF(verbs); i++)
-                fprintf(f, "  %-8s %-13s  %s\n", verbs[i].name, verbs[i].arguments, verbs[i].summary);
+                fprintf(f, "  %-8s %-17s  %s\n", verbs[i].name, verbs[i].arguments, verbs[i].summary);
         fprintf(f, "\n%s\n%s\nSee rocectl(1).\n", options_help, codes_help);
 }
 
