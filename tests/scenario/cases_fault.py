@@ -179,7 +179,7 @@ def blocked_at_start(w):
     w.await_ready(15)
     took = time.monotonic() - begin
     check(9 < took < 12, f"READY after {took:.1f} s")
-    matches("mock0", w.status_text(), "STATUS")
+    w.await_status("mock0")
     status = w.status()
     equal(w.port("mock0", status=status)["mode"]["state"], "failed", "state of what blocks")
     equal(status["compliant"], False, "compliant")
