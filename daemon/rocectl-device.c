@@ -55,7 +55,7 @@ static void print_value(unsigned indent, const char *label, const char *value) {
                 output_line("%*s%s: %s", (int) indent, "", label, value);
 }
 
-static char *supported_text(json_object *port) {
+char *device_supported_text(json_object *port) {
         _cleanup_free_ char *text = NULL;
         json_object *list;
         size_t n = json_get_list(port, "supported", &list);
@@ -79,7 +79,7 @@ static char *tos_text(const char *value) {
         return value ? need_text("%s (DSCP %ld, ECN %ld)", value, tos >> 2, tos & 3) : NULL;
 }
 
-static void print_attribute(json_object *port, Attribute attribute) {
+void device_print_attribute(json_object *port, Attribute attribute, unsigned indent) {
         json_object *verdict = json_get(port, attribute_name(attribute));
         _cleanup_free_ char *wanted = value_text(verdict, "wanted"), *found = value_text(verdict, "found");
         _cleanup_free_ char *wanted_long = NULL, *found_long = NULL;
@@ -88,7 +88,7 @@ static void print_attribute(json_object *port, Attribute attribute) {
 
         wanted_long = attribute == ATTRIBUTE_TOS ? tos_text(wanted) : NULL;
         found_long = attribute == ATTRIBUTE_TOS ? tos_text(found) : NULL;
-        printf("        %s: %s", attribute == ATTRIBUTE_TOS ? "TOS" : "Mode",
+        printf("%*s%s: %s", (int) indent, "", attribute == ATTRIBUTE_TOS ? "TOS" : "Mode",
                found_long ? found_long
                : found    ? found
                           : "not known");
@@ -116,7 +116,7 @@ static void print_gids(json_object *port) {
 }
 
 static void print_port(json_object *port) {
-        _cleanup_free_ char *supported = supported_text(port), *rule = rule_text(json_get(port, "rule"), true);
+        _cleanup_free_ char *supported = device_supported_text(port), *rule = rule_text(json_get(port, "rule"), true);
         const char *enforcement = json_get_text(json_get(port, "rule"), "enforcement");
 
         output_line("    Port %s", json_object_get_string(json_get(port, "port")));
@@ -127,7 +127,7 @@ static void print_port(json_object *port) {
         print_value(8, "Network device", json_get_text(port, "netdev"));
         print_value(8, "Supports", supported);
         for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++)
-                print_attribute(port, a);
+                device_print_attribute(port, a, 8);
         if (rule)
                 output_line("        Rule: %s%s", rule,
                             streq_ptr(enforcement, "report") ? ", reports only" : "");

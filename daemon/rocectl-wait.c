@@ -144,8 +144,8 @@ static int wait_loop(const Options *options, char **names, Wait *wait) {
                 if (code != CODE_DONE)
                         return code;
                 if (host.running <= 0)
-                        return complain(CODE_FAILED,
-                                        "roced does not run, so nothing will come; \"systemctl start roced\" starts it");
+                        return complain(CODE_FAILED, "roced does not run, so nothing will come; \"systemctl start "
+                                                     "roced\" starts it");
 
                 document = document_make(&host, names);
                 pending = is_pending(&host, names, document);
@@ -178,6 +178,6 @@ int verb_wait(const Options *options, char **arguments) {
         if (inotify_add_watch(fd, RUNTIME_PATH, IN_MOVED_TO | IN_DELETE | IN_CLOSE_WRITE) < 0 && errno != ENOENT)
                 return complain(CODE_FAILED, "%s cannot be watched: %s", RUNTIME_PATH, strerror(errno));
 
-        wait = (Wait) { .inotify_fd = fd, .end_usec = now_usec() + timeout_usec };
+        wait = (Wait){ .inotify_fd = fd, .end_usec = now_usec() + timeout_usec };
         return wait_loop(options, arguments, &wait);
 }

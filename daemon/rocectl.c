@@ -37,6 +37,11 @@ static const Verb verbs[] = {
           "Judges by the policy on disk, also while roced runs with another. As root it may make\n"
           "a directory in configfs for a moment, to be able to look.\n",
           0, verb_plan },
+        { "explain", "DEVICE[/PORT]", true, "Tell why a port is as it is: each rule, and what came of it",
+          "Shows for each rule that was tried what of it did not match, the rule that won, what the\n"
+          "kernel holds, what the port supports, and the last record in the journal about it.\n"
+          "Any user may ask; nothing is changed.\n",
+          0, verb_explain },
         { "apply", "", false, "Do one pass without the daemon",
           "For an initramfs, a container, a host without systemd. Refuses while roced runs.\n", 0, verb_apply },
         { "compat", "A B | FILE...", true, "Tell who reaches whom, by RoCE version",
