@@ -182,7 +182,7 @@ int verb_apply(const Options *options, char **arguments) {
         if (pass_lint(&pass, &judge) < 0)
                 need(NULL);
         output_open(options, false);
-        code = pass_show(options, &pass, &judge, true);
+        code = pass_show(options, &pass, &judge, true, NULL);
         if (left != 0)
                 code = complain(CODE_FAILED, "directories in /sys/kernel/config/rdma_cm that were made in "
                                              "passing could not be removed");

@@ -6,6 +6,7 @@
 
 #include "report-json.h"
 #include "rocectl-document.h"
+#include "rocectl-peers.h"
 #include "rocectl-show.h"
 
 static const Column columns[] = {
@@ -258,7 +259,7 @@ static int complain_of_devices(const Pass *pass) {
         return code;
 }
 
-int pass_show(const Options *options, const Pass *pass, const Judge *judge, bool applied) {
+int pass_show(const Options *options, const Pass *pass, const Judge *judge, bool applied, json_object *peers) {
         _cleanup_json_ json_object *document = document_begin();
         json_object *changes = NEED(json_object_new_array()), *problems = NEED(json_object_new_array());
         int code = complain_of_devices(pass), compliance = pass_compliance(pass);
@@ -270,6 +271,8 @@ int pass_show(const Options *options, const Pass *pass, const Judge *judge, bool
         json_object_object_add(document, "changes", changes);
         json_object_object_add(document, "problems", problems);
         json_object_object_add(document, "warnings", json_warnings(&judge->messages));
+        if (peers)
+                json_object_object_add(document, "peers", peers);
 
         if (options->json)
                 output_json(document);
@@ -281,6 +284,8 @@ int pass_show(const Options *options, const Pass *pass, const Judge *judge, bool
                         print_problems(pass, applied);
                         print_warnings(document);
                         print_sum(&count, judge, applied);
+                        if (peers)
+                                peers_print(peers);
                 }
         }
         return code == CODE_DONE ? compliance_to_code(compliance) : code;

@@ -29,5 +29,7 @@ int pass_lint(const Pass *pass, Judge *judge);
 /* 1: all compliant, 0: not, -1: not known. */
 int pass_compliance(const Pass *pass);
 
-/* Prints what was changed, or would be, and what is not as the policy wants. Gives an exit code. */
-int pass_show(const Options *options, const Pass *pass, const Judge *judge, bool applied);
+/* Prints what was changed, or would be, and what is not as the policy wants; and what peers_judge() gave,
+ * which it takes over, NULL: nothing. Gives an exit code. */
+int pass_show(const Options *options, const Pass *pass, const Judge *judge, bool applied,
+              json_object *peers);

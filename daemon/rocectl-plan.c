@@ -3,9 +3,12 @@
 /* "rocectl plan": what a pass would change. Writes no value; root makes a directory that is missing, to
  * look, and removes it again. */
 
+#include <sys/utsname.h>
+
 #include "rocectl-host.h"
 #include "rocectl-output.h"
 #include "rocectl-pass.h"
+#include "rocectl-peers.h"
 
 static int plan_devices(const Judge *judge, Pass *pass) {
         _cleanup_(names_freep) char **names = NULL;
@@ -29,11 +32,30 @@ static int plan_devices(const Judge *judge, Pass *pass) {
         return r;
 }
 
+static int plan_peers(const Options *options, char **arguments, Fleet *fleet) {
+        struct utsname host;
+
+        if (!options->peers)
+                return arguments[0] ? complain(CODE_USAGE,
+                                               "plan takes no argument but with --peers, '%s' is too much",
+                                               arguments[0])
+                                    : CODE_DONE;
+        if (!arguments[0])
+                return complain(CODE_USAGE,
+                                "--peers needs files that \"rocectl status --json\" wrote on other hosts");
+        (void) uname(&host);
+        return fleet_read(arguments, host.nodename, fleet);
+}
+
 int verb_plan(const Options *options, char **arguments) {
         _cleanup_(judge_done) Judge judge = {};
         _cleanup_(pass_done) Pass pass = {};
-        int r;
+        _cleanup_(fleet_done) Fleet fleet = {};
+        int code, r;
 
+        code = plan_peers(options, arguments, &fleet);
+        if (code != CODE_DONE)
+                return code;
         if (!judge_load(options->policy_file, &judge))
                 return CODE_FAILED;
         if (judge.error < 0) {
@@ -49,5 +71,6 @@ int verb_plan(const Options *options, char **arguments) {
                                 strerror(-r));
 
         output_open(options, true);
-        return output_close(pass_show(options, &pass, &judge, false));
+        return output_close(pass_show(options, &pass, &judge, false,
+                                      options->peers ? peers_judge(&pass, &fleet) : NULL));
 }

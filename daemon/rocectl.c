@@ -21,7 +21,7 @@ typedef struct Verb {
 } Verb;
 
 /* Those from OPTION_TIMEOUT on belong to one verb each. */
-enum { OPTION_POLICY = 256, OPTION_NO_PAGER, OPTION_NO_LEGEND, OPTION_VERSION, OPTION_TIMEOUT };
+enum { OPTION_POLICY = 256, OPTION_NO_PAGER, OPTION_NO_LEGEND, OPTION_VERSION, OPTION_TIMEOUT, OPTION_PEERS };
 
 static const Verb verbs[] = {
         { "status", "[DEVICE...]", true, "Show each port: what the policy wants, what is, and why",
@@ -33,10 +33,12 @@ static const Verb verbs[] = {
           "Without FILE the installed policy is tested with its drop-ins; '-' is standard input.\n"
           "Errors and warnings go to stderr, with --quiet only errors.\n",
           0, verb_check },
-        { "plan", "", false, "Show what a pass would change, and change nothing",
+        { "plan", "[--peers FILE...]", true, "Show what a pass would change, and change nothing",
+          "      --peers        tell whom of other hosts the changes would cut off: each FILE is\n"
+          "                     what \"status --json\" wrote on one of them\n\n"
           "Judges by the policy on disk, also while roced runs with another. As root it may make\n"
           "a directory in configfs for a moment, to be able to look.\n",
-          0, verb_plan },
+          OPTION_PEERS, verb_plan },
         { "explain", "DEVICE[/PORT]", true, "Tell why a port is as it is: each rule, and what came of it",
           "Shows for each rule that was tried what of it did not match, the rule that won, what the\n"
           "kernel holds, what the port supports, and the last record in the journal about it.\n"
@@ -63,6 +65,7 @@ static const struct option long_options[] = {
         { "no-pager", no_argument, NULL, OPTION_NO_PAGER },
         { "no-legend", no_argument, NULL, OPTION_NO_LEGEND },
         { "version", no_argument, NULL, OPTION_VERSION },
+        { "peers", no_argument, NULL, OPTION_PEERS },
         { "timeout", required_argument, NULL, OPTION_TIMEOUT },
         { "help", no_argument, NULL, 'h' },
         {},
@@ -161,6 +164,9 @@ static int parse_options(int argc, char **argv, Options *options, bool *ret_help
                 case OPTION_TIMEOUT:
                         options->timeout = optarg;
                         break;
+                case OPTION_PEERS:
+                        options->peers = true;
+                        break;
                 case OPTION_VERSION:
                         printf("rocectl %s\n", VERSION);
                         return CODE_DONE;
@@ -187,6 +193,7 @@ static int check_own_options(const Verb *verb, const Options *options) {
                 bool given;
         } own[] = {
                 { OPTION_TIMEOUT, options->timeout },
+                { OPTION_PEERS, options->peers },
         };
 
         for (size_t i = 0; i < ELEMENTSOF(own); i++) {

@@ -17,6 +17,7 @@ typedef struct Options {
         bool json;
         bool no_legend;
         bool no_pager;
+        bool peers; /* of plan: the arguments are files of other hosts */
         bool quiet;
         const char *policy_file; /* NULL: the installed policy */
         const char *timeout;     /* of wait; NULL: not given */
