@@ -549,7 +549,8 @@ def virtual_functions_come_and_go(w):
         for i in range(n):
             w.await_kernel(f"mock{i}", 1, mode="v1", tos=104)
         took = time.monotonic() - begin
-        check(took < 5 * w.factor, f"the last of {n} has its values after {took:.1f} s")
+        if w.name == "fuse":
+            check(took < 5, f"the last of {n} has its values after {took:.1f} s")
         for i in range(n):
             w.remove(f"mock{i}")
         w.wait_until(lambda: not w.directories(), "no directory is left")

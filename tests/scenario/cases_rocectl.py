@@ -45,6 +45,7 @@ def usage(w):
 def options_before_and_after(w):
     w.add("mock0")
     w.policy(MIXED)
+    w.wait_until(lambda: json.loads(w.rocectl("plan", "-j").stdout)["changes"], "udev has finished with the device")
     first, second = w.rocectl("--json", "plan"), w.rocectl("plan", "-j")
     equal(json.loads(first.stdout)["changes"], json.loads(second.stdout)["changes"], "changes")
     equal(w.check_exit(w.rocectl("-q", "plan"), 3).stdout, "", "stdout of -q")
