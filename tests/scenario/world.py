@@ -312,10 +312,19 @@ class World:
     # The daemon's process
 
     def open_files(self):
-        """Once nothing runs any more."""
+        """Those that stay: a socket of a notification that is being sent is none of them."""
         self.reload()
         directory = f"/proc/{self.pid()}/fd"
-        return sorted(re.sub(r"\d+", "N", os.readlink(f"{directory}/{fd}")) for fd in os.listdir(directory))
+        seen = []
+
+        def settled():
+            try:
+                seen.append(sorted(re.sub(r"\d+", "N", os.readlink(f"{directory}/{fd}")) for fd in os.listdir(directory)))
+            except FileNotFoundError:
+                seen.append(None)
+            return seen[-1] and seen[-2:-1] == seen[-1:]
+        self.wait_until(settled, "the files that it has open are the same twice")
+        return seen[-1]
 
     def memory(self):
         """What is its own, in KiB."""
