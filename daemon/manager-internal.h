@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Shared by manager.c (what to do next), manager-result.c (what came of it), manager-blocked.c (what does not come back) and
- * manager-summary.c. */
+/* Shared by manager.c (what to do next), manager-result.c (what came of it), manager-blocked.c (what does not come back),
+ * manager-counters.c and manager-summary.c. */
 
 #include "manager.h"
 
@@ -19,6 +19,12 @@ int entry_adopt_ports(DeviceEntry *entry, const DeviceReport *report, bool same_
 
 /* Takes the verdicts of the entry's report into its ports' stories. */
 void entry_tell_ports(Manager *manager, DeviceEntry *entry, bool new_instance, Now now);
+
+/* Adds what a report tells, against what is known of the entry before it is taken in. True: there was something to count. */
+bool counters_add_report(Counters *counters, const DeviceEntry *entry, const DeviceReport *report);
+
+/* "error" 0 or -errno. */
+void counters_add_failure(Counters *counters, int error);
 
 /* Makes it dirty, but not to be looked at before that monotonic time. */
 void entry_mark_later(DeviceEntry *entry, Trigger trigger, uint64_t not_before_usec);

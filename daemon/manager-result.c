@@ -242,6 +242,8 @@ static void manager_end_burst(Manager *manager) {
 static void manager_reconcile_done(Manager *manager, DeviceEntry *entry, DeviceReport *report, Now now) {
         bool same_instance;
 
+        if (counters_add_report(&manager->counters, entry, report))
+                manager->changed = true;
         if (report->error_step == STEP_ACQUIRE) {
                 entry_unreadable(manager, entry, report, now);
                 return;

@@ -50,6 +50,16 @@ typedef struct DeviceEntry {
         size_t n_ports;
 } DeviceEntry;
 
+/* One more than the largest errno that is counted by itself. */
+#define COUNTERS_ERRNO_MAX 134
+
+/* Since the daemon's start; they only grow. */
+typedef struct Counters {
+        uint64_t writes; /* tried, whatever came of it */
+        uint64_t drifts; /* values that were verified and were found changed at the next look */
+        uint64_t failures[COUNTERS_ERRNO_MAX]; /* by errno; 0: without one, such as a read-back that differs */
+} Counters;
+
 typedef struct Manager {
         Policy *policy;        /* NULL: none */
         DeviceEntry **entries; /* sorted by name */
@@ -76,6 +86,7 @@ typedef struct Manager {
         bool in_pass; /* something was handed out since */
         unsigned burst_changes;  /* values written since it was last quiet */
         uint64_t burst_end_usec; /* monotonic: quiet then, if nothing more is written; 0: is quiet */
+        Counters counters;
         int watch_error;      /* last one told */
         bool changed;         /* what the state file shows has changed since manager_take_changed() */
         bool lint_due;

@@ -54,6 +54,19 @@ static json_object *json_blocked(const Manager *manager, Now now) {
         return object;
 }
 
+static json_object *json_counters(const Counters *counters) {
+        json_object *object = json_object_new_object(), *failures = json_object_new_object();
+
+        json_object_object_add(object, "writes", json_object_new_int64((int64_t) counters->writes));
+        json_object_object_add(object, "drifts", json_object_new_int64((int64_t) counters->drifts));
+        for (int error = 0; error < COUNTERS_ERRNO_MAX; error++)
+                if (counters->failures[error] > 0)
+                        json_object_object_add(failures, error > 0 ? strerrorname_np(error) ?: "other" : "none",
+                                               json_object_new_int64((int64_t) counters->failures[error]));
+        json_object_object_add(object, "failures", failures);
+        return object;
+}
+
 static json_object *json_state(const Service *service, Now now) {
         const Manager *manager = service->manager;
         json_object *state = json_object_new_object(), *devices = json_object_new_array();
@@ -79,6 +92,7 @@ static json_object *json_state(const Service *service, Now now) {
                 if (manager->entries[i]->report && manager->entries[i]->report->device)
                         json_object_array_add(devices, json_device(manager->entries[i]));
         json_object_object_add(state, "devices", devices);
+        json_object_object_add(state, "counters", json_counters(&manager->counters));
         return state;
 }
 

@@ -56,6 +56,10 @@ static const Verb verbs[] = {
           "Waits until roced has judged all ports, or those of the devices named, and for such a\n"
           "device to be there. Exits 0 if all is compliant, 3 if it is not or the time is up.\n",
           OPTION_TIMEOUT, verb_wait },
+        { "metrics", "", false, "Write the state as Prometheus text",
+          "For the textfile collector of node_exporter; a unit and a timer that write its file are\n"
+          "among the examples. Exits 0 whatever the state.\n",
+          0, verb_metrics },
 };
 
 static const struct option long_options[] = {

@@ -26,6 +26,7 @@ typedef struct Options {
 /* "arguments" are the words after the verb, NULL-terminated. Each gives an exit code. */
 int verb_status(const Options *options, char **arguments);
 int verb_check(const Options *options, char **arguments);
+int verb_metrics(const Options *options, char **arguments);
 int verb_plan(const Options *options, char **arguments);
 int verb_apply(const Options *options, char **arguments);
 int verb_compat(const Options *options, char **arguments);
