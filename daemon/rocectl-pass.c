@@ -6,6 +6,7 @@
 
 #include "report-json.h"
 #include "rocectl-document.h"
+#include "rocectl-host.h"
 #include "rocectl-peers.h"
 #include "rocectl-show.h"
 
@@ -65,6 +66,28 @@ void pass_keep(Pass *pass, char **names) {
                         device_report_free(pass->reports[i]);
         }
         pass->n_reports = n;
+}
+
+int pass_acquire(Pass *pass, Policy *policy) {
+        _cleanup_(names_freep) char **names = NULL;
+        ReconcileRequest request = {
+                .policy = policy,
+                .flags = geteuid() == 0 ? RECONCILE_MAKE | RECONCILE_TRANSIENT : 0,
+                .inotify_fd = -EBADF,
+        };
+        DeviceReport *report;
+        int r;
+
+        r = device_names_acquire(&names, &pass->n_invalid);
+        for (char **name = names; r >= 0 && *name; name++) {
+                request.name = *name;
+                r = reconcile_device(&request, &report);
+                if (r < 0)
+                        break;
+                report_excuse(report);
+                r = pass_put(pass, report);
+        }
+        return r;
 }
 
 int pass_lint(const Pass *pass, Judge *judge) {
@@ -241,9 +264,7 @@ static void print_sum(const Count *count, const Judge *judge, bool applied) {
                             count->unknown == 1 ? "" : "s");
 }
 
-/* The devices that could not be read, or whose directory is left: said in either form of output. Gives
- * CODE_FAILED for any. */
-static int complain_of_devices(const Pass *pass) {
+int pass_complain(const Pass *pass) {
         int code = CODE_DONE;
 
         for (size_t i = 0; i < pass->n_reports; i++)
@@ -262,7 +283,7 @@ static int complain_of_devices(const Pass *pass) {
 int pass_show(const Options *options, const Pass *pass, const Judge *judge, bool applied, json_object *peers) {
         _cleanup_json_ json_object *document = document_begin();
         json_object *changes = NEED(json_object_new_array()), *problems = NEED(json_object_new_array());
-        int code = complain_of_devices(pass), compliance = pass_compliance(pass);
+        int code = pass_complain(pass), compliance = pass_compliance(pass);
         Count count = {};
 
         pass_collect(pass, applied, changes, problems, &count);

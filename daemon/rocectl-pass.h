@@ -17,6 +17,9 @@ typedef struct Pass {
 
 void pass_done(Pass *pass);
 
+/* Looks at all devices, and writes no value; root makes a directory that is missing, and removes it again. */
+int pass_acquire(Pass *pass, Policy *policy);
+
 /* Takes the report over, in place of one of that name. 0 or -ENOMEM. */
 int pass_put(Pass *pass, DeviceReport *report);
 
@@ -28,6 +31,9 @@ int pass_lint(const Pass *pass, Judge *judge);
 
 /* 1: all compliant, 0: not, -1: not known. */
 int pass_compliance(const Pass *pass);
+
+/* Names the devices that could not be read, or whose directory is left. Gives CODE_FAILED for any. */
+int pass_complain(const Pass *pass);
 
 /* Prints what was changed, or would be, and what is not as the policy wants; and what peers_judge() gave,
  * which it takes over, NULL: nothing. Gives an exit code. */

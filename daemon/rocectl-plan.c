@@ -5,32 +5,9 @@
 
 #include <sys/utsname.h>
 
-#include "rocectl-host.h"
 #include "rocectl-output.h"
 #include "rocectl-pass.h"
 #include "rocectl-peers.h"
-
-static int plan_devices(const Judge *judge, Pass *pass) {
-        _cleanup_(names_freep) char **names = NULL;
-        ReconcileRequest request = {
-                .policy = judge->policy,
-                .flags = geteuid() == 0 ? RECONCILE_MAKE | RECONCILE_TRANSIENT : 0,
-                .inotify_fd = -EBADF,
-        };
-        DeviceReport *report;
-        int r;
-
-        r = device_names_acquire(&names, &pass->n_invalid);
-        for (char **name = names; r >= 0 && *name; name++) {
-                request.name = *name;
-                r = reconcile_device(&request, &report);
-                if (r < 0)
-                        break;
-                report_excuse(report);
-                r = pass_put(pass, report);
-        }
-        return r;
-}
 
 static int plan_peers(const Options *options, char **arguments, Fleet *fleet) {
         struct utsname host;
@@ -63,7 +40,7 @@ int verb_plan(const Options *options, char **arguments) {
                 return judge_code(&judge);
         }
 
-        r = plan_devices(&judge, &pass);
+        r = pass_acquire(&pass, judge.policy);
         if (r >= 0)
                 r = pass_lint(&pass, &judge);
         if (r < 0)

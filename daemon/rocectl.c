@@ -51,6 +51,10 @@ static const Verb verbs[] = {
           "Of files that \"status --json\" wrote on many hosts: which of them do not reach which,\n"
           "and through which ports. '-' is standard input.\n",
           0, verb_compat },
+        { "generate", "", false, "Write a policy that describes the host as it stands",
+          "To stdout, by keys that last. What cannot be seen is left out, named on stderr, and makes\n"
+          "the exit code 3. As root it may make a directory in configfs for a moment, to look.\n",
+          0, verb_generate },
         { "wait", "[DEVICE...]", true, "Wait until nothing is pending",
           "      --timeout SEC  wait so long at most, 90 seconds if not told\n\n"
           "Waits until roced has judged all ports, or those of the devices named, and for such a\n"

@@ -31,6 +31,7 @@ int verb_plan(const Options *options, char **arguments);
 int verb_apply(const Options *options, char **arguments);
 int verb_compat(const Options *options, char **arguments);
 int verb_explain(const Options *options, char **arguments);
+int verb_generate(const Options *options, char **arguments);
 int verb_wait(const Options *options, char **arguments);
 
 /* One line on stderr, made visible; gives "code" back. */
