@@ -20,6 +20,10 @@ int journal_open(sd_journal **ret) {
         r = sd_journal_open(&journal, SD_JOURNAL_LOCAL_ONLY);
         if (r >= 0)
                 r = journal_match(journal, "_UID", "0");
+        if (r >= 0)
+                r = journal_match(journal, "SYSLOG_IDENTIFIER", "roced");
+        if (r >= 0)
+                r = journal_match(journal, "SYSLOG_IDENTIFIER", "rocectl");
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(journal);

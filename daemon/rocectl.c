@@ -21,7 +21,7 @@ typedef struct Verb {
 } Verb;
 
 /* Those from OPTION_TIMEOUT on belong to one verb each. */
-enum { OPTION_POLICY = 256, OPTION_NO_PAGER, OPTION_NO_LEGEND, OPTION_VERSION, OPTION_TIMEOUT, OPTION_PEERS };
+enum { OPTION_POLICY = 256, OPTION_NO_PAGER, OPTION_NO_LEGEND, OPTION_VERSION, OPTION_TIMEOUT, OPTION_PEERS, OPTION_SINCE };
 
 static const Verb verbs[] = {
         { "status", "[DEVICE...]", true, "Show each port: what the policy wants, what is, and why",
@@ -60,6 +60,11 @@ static const Verb verbs[] = {
           "Waits until roced has judged all ports, or those of the devices named, and for such a\n"
           "device to be there. Exits 0 if all is compliant, 3 if it is not or the time is up.\n",
           OPTION_TIMEOUT, verb_wait },
+        { "log", "[DEVICE...]", true, "Show what roced and rocectl did, from the journal",
+          "      --since TIME   leave out what is older; TIME is \"2026-01-31 13:00\", \"13:00\", \"today\",\n"
+          "                     \"yesterday\", \"-1h\" or \"2 days ago\"\n\n"
+          "A line a record, the oldest first: changes, what was not as wanted and why, by which rule.\n",
+          OPTION_SINCE, verb_log },
         { "metrics", "", false, "Write the state as Prometheus text",
           "For the textfile collector of node_exporter; a unit and a timer that write its file are\n"
           "among the examples. Exits 0 whatever the state.\n",
@@ -74,6 +79,7 @@ static const struct option long_options[] = {
         { "no-legend", no_argument, NULL, OPTION_NO_LEGEND },
         { "version", no_argument, NULL, OPTION_VERSION },
         { "peers", no_argument, NULL, OPTION_PEERS },
+        { "since", required_argument, NULL, OPTION_SINCE },
         { "timeout", required_argument, NULL, OPTION_TIMEOUT },
         { "help", no_argument, NULL, 'h' },
         {},
@@ -169,6 +175,9 @@ static int parse_options(int argc, char **argv, Options *options, bool *ret_help
                 case OPTION_NO_LEGEND:
                         options->no_legend = true;
                         break;
+                case OPTION_SINCE:
+                        options->since = optarg;
+                        break;
                 case OPTION_TIMEOUT:
                         options->timeout = optarg;
                         break;
@@ -201,6 +210,7 @@ static int check_own_options(const Verb *verb, const Options *options) {
                 bool given;
         } own[] = {
                 { OPTION_TIMEOUT, options->timeout },
+                { OPTION_SINCE, options->since },
                 { OPTION_PEERS, options->peers },
         };
 

@@ -20,12 +20,14 @@ typedef struct Options {
         bool peers; /* of plan: the arguments are files of other hosts */
         bool quiet;
         const char *policy_file; /* NULL: the installed policy */
+        const char *since;       /* of log; NULL: not given */
         const char *timeout;     /* of wait; NULL: not given */
 } Options;
 
 /* "arguments" are the words after the verb, NULL-terminated. Each gives an exit code. */
 int verb_status(const Options *options, char **arguments);
 int verb_check(const Options *options, char **arguments);
+int verb_log(const Options *options, char **arguments);
 int verb_metrics(const Options *options, char **arguments);
 int verb_plan(const Options *options, char **arguments);
 int verb_apply(const Options *options, char **arguments);
