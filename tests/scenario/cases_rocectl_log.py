@@ -31,7 +31,7 @@ def record(seconds_ago, message, **fields):
 @scenario()
 def log_of_what_happened(w):
     """Start, change, drift, stop, and what rocectl does itself: all in order, a line each."""
-    began = f"@{int(time.time() - 1)}"
+    began = f"@{time.time():.6f}"
     w.add("mock0")
     w.add("mock1")
     w.policy(POLICY)
@@ -120,7 +120,7 @@ def log_without_journal(w):
 @scenario()
 def log_names_and_usage(w):
     w.add("mock0")
-    began = f"@{int(time.time())}"
+    began = f"@{time.time():.6f}"
     w.start()
     keep_journal(w)
     equal(lines(w, "mock0", "--since", began), ["There are no records."], "a device that is there and has none")
