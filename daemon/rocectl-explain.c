@@ -9,7 +9,6 @@
 #include "rocectl-journal.h"
 #include "rocectl-rules.h"
 #include "rocectl-show.h"
-#include "runtime.h"
 
 typedef struct Subject {
         char *name;
@@ -43,13 +42,13 @@ static int subject_parse(char **arguments, Subject *subject) {
         return CODE_DONE;
 }
 
-/* The policy whose rules are told: the one named, or that of the daemon as it is on disk now. */
-static bool explain_load(const Options *options, Judge *judge) {
-        _cleanup_json_ json_object *state = NULL;
-        const char *file = options->policy_file;
+/* The rules to tell: those that the host is judged by, or those that the daemon would load now. A path that means
+ * another file here than where the daemon was started tells nothing. */
+static bool explain_load(const Host *host, Judge *judge) {
+        const char *file = json_get_text(host->state, "policy_file");
 
-        if (!file && runtime_is_locked() > 0 && runtime_read_state(&state) >= 0)
-                file = json_get_text(state, "policy_file");
+        if (file && file[0] != '/')
+                return true;
         return judge_load(file, judge);
 }
 
@@ -95,6 +94,8 @@ static void port_explain(json_object *port, const Subject *subject, const Judge 
 }
 
 static void print_values(json_object *port) {
+        if (!json_get_object(port, "values"))
+                return; /* the device has gone meanwhile */
         output_line("    Values that rules ask for:");
         json_object_object_foreach(json_get(port, "values"), key, value)
                         output_line("        %s: %s", key, value ? json_object_get_string(value) : "none");
@@ -152,13 +153,16 @@ static char *tried_text(json_object *rule) {
         return need_text("no: it takes %s %s, and this is %s", what, patterns, value);
 }
 
-static void print_rules(json_object *port) {
+static void print_rules(json_object *port, bool on_policy) {
         json_object *rules;
         size_t n = json_get_list(port, "rules", &rules);
         int64_t n_more = json_object_get_int64(json_get(port, "rules_not_tried"));
 
-        if (!rules)
+        if (!rules) {
+                if (on_policy && json_get_state(port, ATTRIBUTE_MODE) != STATE_NOT_ROCE)
+                        output_line("    Rules: not known, the policy cannot be read; --policy names another file");
                 return;
+        }
         output_line("    Rules, the first that matches wins:%s", n == 0 ? " there are none" : "");
         for (size_t i = 0; i < n; i++) {
                 json_object *rule = json_object_array_get_idx(rules, i);
@@ -210,7 +214,7 @@ static void print_port(json_object *device, json_object *port, bool policy) {
         output_line("%s/%s", json_get_text(device, "name"), json_object_get_string(json_get(port, "port")));
         output_line("    Supports: %s", supported);
         print_values(port);
-        print_rules(port);
+        print_rules(port, policy);
         output_line("    Rule in force: %s", rule ? rule : "none");
         for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++)
                 print_attribute(port, a, policy);
@@ -233,38 +237,46 @@ static void print_document(const Options *options, json_object *document) {
                 output_line("Daemon: not running; \"systemctl start roced\" starts it");
 }
 
-int verb_explain(const Options *options, char **arguments) {
-        _cleanup_(subject_done) Subject subject = {};
-        _cleanup_(judge_done) Judge judge = {};
-        _cleanup_json_ json_object *document = NULL;
-        json_object *device, *ports;
+static int explain(const Options *options, const Subject *subject, const Host *host, const Judge *judge) {
+        _cleanup_json_ json_object *document = document_make(host, (char *[]){ subject->name, NULL });
+        json_object *device = json_object_array_get_idx(json_get(document, "devices"), 0), *ports;
         size_t n;
         int code;
 
-        code = subject_parse(arguments, &subject);
-        if (code == CODE_DONE && !explain_load(options, &judge))
-                code = CODE_FAILED;
-        if (code == CODE_DONE)
-                code = document_acquire(options, (char *[]){ subject.name, NULL }, &document);
-        if (!document)
-                return code;
-
-        device = json_object_array_get_idx(json_get(document, "devices"), 0);
-        code = device_keep_port(device, &subject);
+        code = device_keep_port(device, subject);
         if (code != CODE_DONE)
                 return code;
 
-        if (judge.error < 0)
-                messages_print(&judge.messages, SEVERITY_ERROR);
-        (void) device_acquire(subject.name, ACQUIRE_PROPERTIES | ACQUIRE_NETDEV_SETTLED, &subject.device);
+        if (judge->error < 0)
+                messages_print(&judge->messages, SEVERITY_ERROR);
         n = json_get_list(device, "ports", &ports);
         for (size_t i = 0; i < n; i++)
-                port_explain(json_object_array_get_idx(ports, i), &subject, &judge);
+                port_explain(json_object_array_get_idx(ports, i), subject, judge);
 
         output_open(options, true);
         if (options->json)
                 output_json(document);
         else if (!options->quiet)
                 print_document(options, document);
-        return output_close(judge_code(&judge));
+        return output_close(judge_code(judge));
+}
+
+int verb_explain(const Options *options, char **arguments) {
+        _cleanup_(subject_done) Subject subject = {};
+        _cleanup_(judge_done) Judge judge = {};
+        _cleanup_(host_done) Host host = {};
+        int code;
+
+        code = subject_parse(arguments, &subject);
+        if (code == CODE_DONE)
+                code = host_acquire(options, &host);
+        if (code == CODE_DONE)
+                code = document_check_names(&host, (char *[]){ subject.name, NULL });
+        if (code == CODE_DONE && host.ask_daemon && !explain_load(&host, &judge))
+                code = CODE_FAILED;
+        if (code != CODE_DONE)
+                return code;
+
+        (void) device_acquire(subject.name, ACQUIRE_PROPERTIES | ACQUIRE_NETDEV_SETTLED, &subject.device);
+        return explain(options, &subject, &host, host.ask_daemon ? &judge : &host.judge);
 }

@@ -135,6 +135,20 @@ def explain_another_policy(w):
 
 
 @scenario(rings="fuse")
+def explain_by_other_files(w):
+    """Standard input, and a file that only the daemon can find."""
+    w.add("mock0")
+    text = "version: 1\nrules: [{match: any, tos: 8}]\n"
+    process = w.run(["rocectl", "explain", "mock0", "--policy", "-"], stdin=text)
+    matches(r":2: wins, sets tos 8\n", w.check_exit(process, 0).stdout, "text")
+    w.policy(text, "/run/cwd/here.yaml")
+    w.start("--policy", "here.yaml")
+    w.await_port("mock0", tos="ok")
+    matches("Rules: not known.*\n    Rule in force: here.yaml:2\n", w.check_exit(w.rocectl("explain", "mock0"), 0).stdout, "text")
+    matches("here.yaml:2: wins", w.check_exit(w.rocectl("explain", "mock0", "--policy", "here.yaml"), 0).stdout, "text")
+
+
+@scenario(rings="fuse")
 def explain_what_is_not_settled(w):
     w.add("mock0", announce=False)
     w.policy("version: 1\nrules:\n- {match: {driver: x, device: mock0}, tos: 1}\n- {match: {device: mock0}, tos: 8}\n")
