@@ -54,8 +54,14 @@ static int mock_query_device(struct ib_device *ib, struct ib_device_attr *attr, 
 static int mock_query_port(struct ib_device *ib, u32 port, struct ib_port_attr *attr)
 {
         struct mock_port *p = to_port(ib, port);
-        struct net_device *netdev = READ_ONCE(p->netdev);
-        bool up = !p->ethernet || (netdev && netif_running(netdev) && netif_carrier_ok(netdev));
+        struct net_device *netdev;
+        bool up;
+
+        /* mock_set_netdev() waits for the end of this before it lets go of a network device. */
+        rcu_read_lock();
+        netdev = READ_ONCE(p->netdev);
+        up = !p->ethernet || (netdev && netif_running(netdev) && netif_carrier_ok(netdev));
+        rcu_read_unlock();
 
         attr->state = up ? IB_PORT_ACTIVE : IB_PORT_DOWN;
         attr->phys_state = up ? IB_PORT_PHYS_STATE_LINK_UP : IB_PORT_PHYS_STATE_DISABLED;
