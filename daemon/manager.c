@@ -332,9 +332,9 @@ void manager_list_done(Manager *manager, Job *job, Now now) {
         DeviceEntry *entry;
         int r = job->error;
 
-        if (r >= 0)
-                for (size_t i = 0; i < manager->n_entries; i++)
-                        entry_mark(manager->entries[i], manager->list_trigger);
+        /* What is known is looked at also where the list fails. */
+        for (size_t i = 0; i < manager->n_entries; i++)
+                entry_mark(manager->entries[i], manager->list_trigger);
         for (char **name = job->names; r >= 0 && *name; name++) {
                 r = manager_add_entry(manager, *name, &entry);
                 if (r >= 0)

@@ -15,10 +15,6 @@
 
 #define CLASS_PATH "/sys/class/infiniband"
 
-/* udevd's database has a file for each device, named by subsystem and name where it has no node or index. */
-#define DATABASE_PATH "/run/udev/data"
-#define DATABASE_PREFIX "+infiniband:"
-
 /* RDMA_NODE_RNIC in include/rdma/ib_verbs.h: an iWARP device, whose link layer says Ethernet too. */
 #define NODE_TYPE_RNIC 4
 
@@ -27,7 +23,6 @@
 
 DEFINE_CLEANUP(struct udev *, udev_unref)
 DEFINE_CLEANUP(struct udev_device *, udev_device_unref)
-DEFINE_CLEANUP(struct udev_enumerate *, udev_enumerate_unref)
 DEFINE_CLEANUP(DIR *, closedir)
 
 static int string_copy(char **destination, const char *source) {
@@ -77,10 +72,6 @@ static int compare_properties(const void *a, const void *b) {
         const Property *x = a, *y = b;
 
         return strcmp(x->name, y->name);
-}
-
-static int compare_names(const void *a, const void *b) {
-        return strcmp(*(char *const *) a, *(char *const *) b);
 }
 
 /* The network device behind a port: the one its first GIDs belong to, else the parent device's by dev_port, else the
@@ -254,64 +245,6 @@ int device_instance_acquire(const char *name, uint64_t *ret_instance) {
         return 0;
 }
 
-uint64_t leftover_stamp_acquire(const char *name) {
-        char path[sizeof(DATABASE_PATH) + DEVICE_NAME_LENGTH_MAX + sizeof(DATABASE_PREFIX) + 1];
-        struct stat st;
-
-        if (!device_name_is_valid(name))
-                return 0;
-        snprintf(path, sizeof(path), DATABASE_PATH "/" DATABASE_PREFIX "%s", name);
-        if (stat(path, &st) < 0)
-                return 0;
-        return ((uint64_t) st.st_ino << 32 ^ (uint64_t) st.st_mtim.tv_sec * NSEC_PER_SEC ^ (uint64_t) st.st_mtim.tv_nsec) | 1;
-}
-
-Leftover *leftovers_free(Leftover *leftovers, size_t n) {
-        for (size_t i = 0; i < n; i++)
-                free(leftovers[i].name);
-        free(leftovers);
-        return NULL;
-}
-
-/* The stamp is taken before the look for the device: one that is born in between is not mistaken. */
-static int leftovers_add(Leftover **leftovers, size_t *n, const char *name) {
-        uint64_t stamp = leftover_stamp_acquire(name), instance;
-        Leftover *larger;
-
-        if (stamp == 0 || device_instance_acquire(name, &instance) != -ENODEV)
-                return 0;
-
-        larger = reallocarray(*leftovers, *n + 1, sizeof(Leftover));
-        if (!larger)
-                return -ENOMEM;
-        *leftovers = larger;
-        larger[*n] = (Leftover) { .name = strdup(name), .stamp = stamp };
-        if (!larger[*n].name)
-                return -ENOMEM;
-        (*n)++;
-        return 0;
-}
-
-int leftovers_acquire(Leftover **ret, size_t *ret_n) {
-        _cleanup_(closedirp) DIR *directory = opendir(DATABASE_PATH);
-        Leftover *leftovers = NULL;
-        struct dirent *entry;
-        size_t n = 0;
-        int r = 0;
-
-        while (directory && r >= 0 && (entry = readdir(directory)))
-                if (startswith(entry->d_name, DATABASE_PREFIX))
-                        r = leftovers_add(&leftovers, &n, entry->d_name + strlen(DATABASE_PREFIX));
-        if (r < 0) {
-                leftovers_free(leftovers, n);
-                return r;
-        }
-
-        *ret = leftovers;
-        *ret_n = n;
-        return 0;
-}
-
 void device_discount_leftover(Device *device, uint64_t stamp) {
         if (stamp != 0 && udevd_is_running() && leftover_stamp_acquire(device->name) == stamp)
                 device->settled = device->has_database = false;
@@ -380,52 +313,6 @@ int device_acquire(const char *name, AcquireFlags flags, Device **ret) {
                 return -ENODEV;
 
         *ret = TAKE_PTR(device);
-        return 0;
-}
-
-int device_names_acquire(char ***ret_names, size_t *ret_invalid) {
-        _cleanup_(udev_unrefp) struct udev *udev = NULL;
-        _cleanup_(udev_enumerate_unrefp) struct udev_enumerate *enumerate = NULL;
-        _cleanup_(names_freep) char **names = NULL;
-        struct udev_list_entry *entry;
-        size_t n = 0, invalid = 0;
-        int r;
-
-        udev = udev_new();
-        enumerate = udev ? udev_enumerate_new(udev) : NULL;
-        if (!enumerate)
-                return -ENOMEM;
-        r = udev_enumerate_add_match_subsystem(enumerate, "infiniband");
-        if (r < 0)
-                return r;
-        r = udev_enumerate_scan_devices(enumerate);
-        if (r < 0)
-                return r;
-
-        udev_list_entry_foreach(entry, udev_enumerate_get_list_entry(enumerate))
-                n++;
-        names = calloc(n + 1, sizeof(char *));
-        if (!names)
-                return -ENOMEM;
-
-        n = 0;
-        udev_list_entry_foreach(entry, udev_enumerate_get_list_entry(enumerate)) {
-                const char *name = strrchr(udev_list_entry_get_name(entry), '/') + 1;
-
-                /* sysfs writes '!' where the name has '/', which no path can reach. */
-                if (!device_name_is_valid(name) || strchr(name, '!')) {
-                        invalid++;
-                        continue;
-                }
-                names[n] = strdup(name);
-                if (!names[n++])
-                        return -ENOMEM;
-        }
-
-        if (n > 0)
-                qsort(names, n, sizeof(char *), compare_names);
-        *ret_names = TAKE_PTR(names);
-        *ret_invalid = invalid;
         return 0;
 }
 

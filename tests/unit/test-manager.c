@@ -268,6 +268,9 @@ static void test_watch_during_job(void **state) {
         manager_mark_watch(manager, 9);
         job->error = -EIO;
         manager_job_done(manager, job, now);
+
+        /* What is known is looked at also where the list fails, and the watch adds nothing to that. */
+        pass_each("mlx5_0 mlx5_1");
         assert_idle();
 }
 
