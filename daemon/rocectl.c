@@ -51,6 +51,10 @@ static const Verb verbs[] = {
           "Of files that \"status --json\" wrote on many hosts: which of them do not reach which,\n"
           "and through which ports. '-' is standard input.\n",
           0, verb_compat },
+        { "doctor", "", false, "Find what stops RoCE here, with the remedy",
+          "Looks at configfs, rdma_cm, policy, daemon, GIDs, other tools that write, and the ports'\n"
+          "DCB state. Changes nothing; rocectl(1) lists what it can find.\n",
+          0, verb_doctor },
         { "generate", "", false, "Write a policy that describes the host as it stands",
           "To stdout, by keys that last. What cannot be seen is left out, named on stderr, and makes\n"
           "the exit code 3. As root it may make a directory in configfs for a moment, to look.\n",

@@ -33,6 +33,7 @@ int verb_plan(const Options *options, char **arguments);
 int verb_apply(const Options *options, char **arguments);
 int verb_compat(const Options *options, char **arguments);
 int verb_explain(const Options *options, char **arguments);
+int verb_doctor(const Options *options, char **arguments);
 int verb_generate(const Options *options, char **arguments);
 int verb_wait(const Options *options, char **arguments);
 

@@ -12,7 +12,7 @@ import subprocess
 from tool import MIXED, mixed, on_terminal, output, program, with_environment
 from world import POLICY, check, equal, matches, scenario
 
-VERBS = ("status", "check", "plan", "explain", "apply", "compat", "generate", "wait", "log", "metrics")
+VERBS = ("status", "check", "plan", "explain", "apply", "compat", "doctor", "generate", "wait", "log", "metrics")
 
 
 # Words and options
