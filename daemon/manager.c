@@ -270,6 +270,23 @@ void manager_add_leftover(Manager *manager, const char *name, uint64_t stamp) {
                 manager->n_leftovers++;
 }
 
+/* The listing names entries that no device bears. One that a new device bears meanwhile is a leftover still, until udevd has written it
+ * anew, which its stamp tells. */
+static void manager_take_leftovers(Manager *manager, Job *job) {
+        Leftover *old = manager->leftovers;
+        size_t n_old = manager->n_leftovers;
+
+        manager->n_leftovers = job->n_leftovers;
+        manager->leftovers = TAKE_PTR(job->leftovers);
+        job->n_leftovers = 0;
+
+        for (size_t i = 0; i < n_old; i++)
+                for (char **name = job->names; *name; name++)
+                        if (streq(*name, old[i].name) && !manager_find_leftover(manager, old[i].name))
+                                manager_add_leftover(manager, old[i].name, old[i].stamp);
+        leftovers_free(old, n_old);
+}
+
 static DeviceEntry *manager_find_due(const Manager *manager, uint64_t now_usec, size_t *ret_position) {
         for (size_t i = 0; i < manager->n_entries; i++) {
                 size_t position = (manager->cursor + i) % manager->n_entries;
@@ -365,10 +382,7 @@ void manager_list_done(Manager *manager, Job *job, Now now) {
                             "%zu RDMA devices bear names that no path can hold, such as '..' or 'a/b'; they are left alone",
                             job->n_invalid);
         manager->n_invalid_told = job->n_invalid;
-        leftovers_free(manager->leftovers, manager->n_leftovers);
-        manager->n_leftovers = job->n_leftovers;
-        job->n_leftovers = 0;
-        manager->leftovers = TAKE_PTR(job->leftovers);
+        manager_take_leftovers(manager, job);
         manager->listed = true;
 
         /* Jittered by a fifth both ways, so that a fleet does not act in step. xorshift64. */
