@@ -6,7 +6,7 @@
 #include "report-json.h"
 #include "rocectl-document.h"
 #include "rocectl-fleet.h"
-#include "rocectl-output.h"
+#include "rocectl-show.h"
 
 static const Column columns[] = {
         { "STATE", true },      { "HOSTS", true },  { "CANNOT REACH", false }, { "IN PART", false },
@@ -188,40 +188,27 @@ static void print_sum(const Fleet *fleet, const size_t count[static _HOST_REACH_
                             wrong == 1 ? "" : "s", unknown);
 }
 
-static json_object *json_support(unsigned support) {
-        json_object *list = NEED(json_object_new_array());
-
-        if (support & SUPPORT_V1)
-                json_object_array_add(list, json_object_new_string("v1"));
-        if (support & SUPPORT_V2)
-                json_object_array_add(list, json_object_new_string("v2"));
-        return list;
-}
-
 static json_object *json_ports(const FleetPorts *ports) {
-        json_object *object = NEED(json_object_new_object()), *names = NEED(json_object_new_array());
+        json_object *object = NEED(json_object_new_object());
         PortKind kind = kind_from_number(ports->kind);
 
-        for (size_t i = 0; i < ports->n_names; i++)
-                json_object_array_add(names, json_string(ports->names[i]));
         json_object_object_add(object, "mode", json_string(mode_text(kind.mode)));
         json_object_object_add(object, "takes", json_support(kind.takes));
         json_object_object_add(object, "not_known", json_support(kind.unknown));
-        json_object_object_add(object, "names", names);
+        json_object_object_add(object, "names",
+                               json_texts((const char *const *) ports->names, ports->n_names));
         json_object_object_add(object, "more", json_object_new_boolean(ports->more));
         return object;
 }
 
 static json_object *json_state(const FleetState *state, size_t number) {
-        json_object *object = NEED(json_object_new_object());
-        json_object *hosts = NEED(json_object_new_array()), *ports = NEED(json_object_new_array());
+        json_object *object = NEED(json_object_new_object()), *ports = NEED(json_object_new_array());
 
-        for (size_t i = 0; i < state->n_hosts; i++)
-                json_object_array_add(hosts, json_string(state->hosts[i]));
         for (size_t i = 0; i < state->n_ports; i++)
                 json_object_array_add(ports, json_ports(state->ports + i));
         json_object_object_add(object, "state", json_object_new_int64((int64_t) number));
-        json_object_object_add(object, "hosts", hosts);
+        json_object_object_add(object, "hosts",
+                               json_texts((const char *const *) state->hosts, state->n_hosts));
         json_object_object_add(object, "ports", ports);
         return object;
 }

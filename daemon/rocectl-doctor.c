@@ -7,7 +7,7 @@
 
 #include "report-json.h"
 #include "rocectl-document.h"
-#include "rocectl-output.h"
+#include "rocectl-show.h"
 
 /* Of the places of a finding so many are named to people. */
 #define WHERE_NAMED_MAX 4
@@ -66,34 +66,15 @@ void findings_add_unseen(Findings *findings, char *text) {
         findings->unseen[findings->n_unseen++] = text;
 }
 
-/* "mlx5_0/1, mlx5_1/1 and 3 more: "; allocated. */
-static char *where_text(const Finding *finding) {
-        char *text = NEED(strdup(""));
-
-        for (size_t i = 0; i < MIN_OF(finding->n_where, (size_t) WHERE_NAMED_MAX); i++) {
-                char *longer = need_text("%s%s%s", text, i > 0 ? ", " : "", finding->where[i]);
-
-                free(text);
-                text = longer;
-        }
-        if (finding->n_where > 0) {
-                size_t n_more = finding->n_where - MIN_OF(finding->n_where, (size_t) WHERE_NAMED_MAX);
-                char *longer = n_more > 0 ? need_text("%s and %zu more: ", text, n_more)
-                                          : need_text("%s: ", text);
-
-                free(text);
-                text = longer;
-        }
-        return text;
-}
-
 static void findings_print(const Options *options, const Findings *findings) {
         for (size_t i = 0; i < findings->n_items; i++) {
                 const Finding *finding = findings->items + i;
-                _cleanup_free_ char *where = where_text(finding);
+                _cleanup_free_ char *where = texts_format((const char *const *) finding->where,
+                                                          finding->n_where, WHERE_NAMED_MAX);
 
                 output_toned(TONE_WARNING, finding->id);
-                output_line(": %s%s", where, finding->evidence);
+                output_line(": %s%s%s", finding->n_where > 0 ? where : "", finding->n_where > 0 ? ": " : "",
+                            finding->evidence);
                 output_line("    Remedy: %s", finding->remedy);
         }
         if (options->no_legend)
@@ -109,14 +90,6 @@ static void findings_print(const Options *options, const Findings *findings) {
                 output_line("%zu finding%s.", findings->n_items, findings->n_items == 1 ? "" : "s");
 }
 
-static json_object *json_texts(char *const *texts, size_t n) {
-        json_object *list = NEED(json_object_new_array());
-
-        for (size_t i = 0; i < n; i++)
-                json_object_array_add(list, json_string(texts[i]));
-        return list;
-}
-
 static void findings_write(const Findings *findings) {
         _cleanup_json_ json_object *document = document_begin();
         json_object *list = NEED(json_object_new_array());
@@ -126,13 +99,15 @@ static void findings_write(const Findings *findings) {
                 json_object *object = NEED(json_object_new_object());
 
                 json_object_object_add(object, "id", json_string(finding->id));
-                json_object_object_add(object, "where", json_texts(finding->where, finding->n_where));
+                json_object_object_add(object, "where",
+                                       json_texts((const char *const *) finding->where, finding->n_where));
                 json_object_object_add(object, "evidence", json_string(finding->evidence));
                 json_object_object_add(object, "remedy", json_string(finding->remedy));
                 json_object_array_add(list, object);
         }
         json_object_object_add(document, "findings", list);
-        json_object_object_add(document, "unseen", json_texts(findings->unseen, findings->n_unseen));
+        json_object_object_add(document, "unseen",
+                               json_texts((const char *const *) findings->unseen, findings->n_unseen));
         output_json(document);
 }
 

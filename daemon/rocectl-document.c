@@ -86,19 +86,22 @@ json_object *document_begin(void) {
         return document;
 }
 
-static json_object *json_supported(const Device *device, const Port *port) {
-        json_object *list;
-        unsigned support = 0;
+json_object *json_support(unsigned support) {
+        json_object *list = NEED(json_object_new_array());
 
-        if (port->roce && (port_support_acquire(device->name, port->number, &support) < 0 || support == 0))
-                return NULL;
-
-        list = NEED(json_object_new_array());
         if (support & SUPPORT_V1)
                 json_object_array_add(list, json_object_new_string("v1"));
         if (support & SUPPORT_V2)
                 json_object_array_add(list, json_object_new_string("v2"));
         return list;
+}
+
+static json_object *json_supported(const Device *device, const Port *port) {
+        unsigned support = 0;
+
+        if (port->roce && (port_support_acquire(device->name, port->number, &support) < 0 || support == 0))
+                return NULL;
+        return json_support(support);
 }
 
 static json_object *json_port(const Device *device, const Port *port, const Host *host, int *compliance) {

@@ -39,6 +39,9 @@ size_t json_get_list(json_object *object, const char *key, json_object **ret);
 /* The state of an attribute of a port; STATE_UNKNOWN if it cannot be told. */
 State json_get_state(json_object *port, Attribute attribute);
 
+/* A list of "v1" and "v2", from a set of Support. */
+json_object *json_support(unsigned support);
+
 /* Whether all is compliant, from parts: 1 yes, 0 no, -1 not known. */
 int compliance_add(int sum, int part);
 json_object *json_compliance(int compliance);

@@ -8,6 +8,7 @@
 #include "report-json.h"
 #include "rocectl-document.h"
 #include "rocectl-file.h"
+#include "rocectl-show.h"
 
 typedef struct HostPort {
         unsigned kind;
@@ -208,21 +209,10 @@ int fleet_read(char **files, const char *except, Fleet *ret) {
 }
 
 char *fleet_ports_names(const FleetPorts *ports) {
-        char *text = NULL;
+        _cleanup_free_ char *text =
+                        texts_format((const char *const *) ports->names, ports->n_names, ports->n_names);
 
-        for (size_t i = 0; i < ports->n_names; i++) {
-                char *longer = need_text("%s%s%s", text ? text : "", text ? ", " : "", ports->names[i]);
-
-                free(text);
-                text = longer;
-        }
-        if (ports->more) {
-                char *longer = need_text("%s and others", text);
-
-                free(text);
-                text = longer;
-        }
-        return text ? text : NEED(strdup("-"));
+        return need_text("%s%s", text, ports->more ? " and others" : "");
 }
 
 const char *support_text(unsigned support) {

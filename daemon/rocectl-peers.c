@@ -11,14 +11,6 @@
 /* Of the hosts that are cut off so many are named. */
 #define HOSTS_NAMED_MAX 4
 
-static json_object *json_texts(char *const *texts, size_t n) {
-        json_object *list = NEED(json_object_new_array());
-
-        for (size_t i = 0; i < n; i++)
-                json_object_array_add(list, json_string(texts[i]));
-        return list;
-}
-
 static json_object *json_mode(int mode) {
         char text[ATTRIBUTE_TEXT_MAX];
 
@@ -35,8 +27,10 @@ static void add_cut_off(json_object *list, const DeviceReport *report, const Por
         json_object_object_add(object, "from", json_mode(verdict->found));
         json_object_object_add(object, "to", json_mode(verdict->wanted));
         json_object_object_add(object, "certain", json_object_new_boolean(certain));
-        json_object_object_add(object, "hosts", json_texts(state->hosts, state->n_hosts));
-        json_object_object_add(object, "ports", json_texts(servers->names, servers->n_names));
+        json_object_object_add(object, "hosts",
+                               json_texts((const char *const *) state->hosts, state->n_hosts));
+        json_object_object_add(object, "ports",
+                               json_texts((const char *const *) servers->names, servers->n_names));
         json_object_array_add(list, object);
 }
 
@@ -77,26 +71,18 @@ json_object *peers_judge(const Pass *pass, const Fleet *fleet) {
         return peers;
 }
 
-/* "n0, n1, n2, n3 and 8 more"; allocated. */
-static char *list_text(json_object *object, const char *key) {
+/* As texts_format(); allocated. */
+static char *list_format(json_object *object, const char *key) {
         json_object *list;
         size_t n = json_get_list(object, key, &list);
-        char *text = NULL;
+        const char **texts = NEED((const char **) calloc(MAX_OF(n, 1U), sizeof(char *)));
+        char *text;
 
-        for (size_t i = 0; i < MIN_OF(n, (size_t) HOSTS_NAMED_MAX); i++) {
-                char *longer = need_text("%s%s%s", text ? text : "", text ? ", " : "",
-                                         json_object_get_string(json_object_array_get_idx(list, i)));
-
-                free(text);
-                text = longer;
-        }
-        if (n > HOSTS_NAMED_MAX) {
-                char *longer = need_text("%s and %zu more", text, n - HOSTS_NAMED_MAX);
-
-                free(text);
-                text = longer;
-        }
-        return text ? text : NEED(strdup("-"));
+        for (size_t i = 0; i < n; i++)
+                texts[i] = json_object_get_string(json_object_array_get_idx(list, i));
+        text = texts_format(texts, n, HOSTS_NAMED_MAX);
+        free(texts);
+        return text;
 }
 
 void peers_print(json_object *peers) {
@@ -106,7 +92,8 @@ void peers_print(json_object *peers) {
 
         for (size_t i = 0; i < n; i++) {
                 json_object *entry = json_object_array_get_idx(list, i);
-                _cleanup_free_ char *hosts = list_text(entry, "hosts"), *ports = list_text(entry, "ports");
+                _cleanup_free_ char *hosts = list_format(entry, "hosts"),
+                                    *ports = list_format(entry, "ports");
                 bool certain = json_object_get_boolean(json_get(entry, "certain"));
 
                 notes_add(&notes, json_get_text(entry, "device"),

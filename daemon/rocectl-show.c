@@ -4,6 +4,7 @@
 
 #include "rocectl-show.h"
 
+#include "report-json.h"
 #include "rocectl-document.h"
 
 Tone state_tone(State state) {
@@ -139,4 +140,29 @@ void print_warnings(json_object *document) {
 
         for (size_t i = 0; i < n; i++)
                 output_line("Warning: %s", json_object_get_string(json_object_array_get_idx(warnings, i)));
+}
+
+char *texts_format(const char *const *texts, size_t n, size_t n_named) {
+        char *text = NULL;
+        size_t size;
+        FILE *f = NEED(open_memstream(&text, &size));
+
+        n_named = MIN_OF(n, n_named);
+        for (size_t i = 0; i < n_named; i++)
+                fprintf(f, "%s%s", i > 0 ? ", " : "", texts[i]);
+        if (n > n_named)
+                fprintf(f, " and %zu more", n - n_named);
+        if (n == 0)
+                fputc('-', f);
+        if (fclose(f) != 0)
+                need(NULL);
+        return text;
+}
+
+json_object *json_texts(const char *const *texts, size_t n) {
+        json_object *list = NEED(json_object_new_array());
+
+        for (size_t i = 0; i < n; i++)
+                json_object_array_add(list, json_string(texts[i]));
+        return list;
 }

@@ -49,3 +49,9 @@ void print_warnings(json_object *document);
 
 /* "storage rail (/etc/roced/policy.yaml:4)", or without the directory; allocated, NULL: no rule. */
 char *rule_text(json_object *rule, bool whole_path);
+
+/* "n0, n1 and 3 more", of which "n_named" are named; allocated, "-" for none. */
+char *texts_format(const char *const *texts, size_t n, size_t n_named);
+
+/* A list of texts. */
+json_object *json_texts(const char *const *texts, size_t n);
