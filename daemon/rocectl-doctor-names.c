@@ -19,7 +19,8 @@ static const char *find_renamed(json_object *devices, size_t n, const char *name
                 json_object *device = json_object_array_get_idx(devices, i);
                 const char *driver = json_get_text(device, "driver");
 
-                if (driver && length > 0 && strncmp(driver, name, length) == 0)
+                if (driver && length > 0 && strncmp(driver, name, length) == 0 &&
+                    (driver[length] == '_' || driver[length] == 0))
                         return json_get_text(device, "name");
         }
         return NULL;

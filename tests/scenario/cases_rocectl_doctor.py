@@ -135,7 +135,7 @@ def doctor_devices(w):
     w.add("a1", ["v1v2"], pci=w.pci[1], slots=[], netdev=False)
     w.add("a2", ["v1v2"], pci=w.pci[2])
     w.policy("version: 1\nrules:\n  - match: {device: mlx5_0}\n    tos: 8\n  - match: {device: 'mlx5_*'}\n    tos: 8\n"
-             "  - match: {device: nosuch0}\n    tos: 8\n  - match: {device: a2}\n    tos: 104\n")
+             "  - match: {device: [nosuch0, mlx, m_0, '0']}\n    tos: 8\n  - match: {device: a2}\n    tos: 104\n")
     for device, text in (("a2", "Global tclass=106\nsrc_ip=1.2.3.4,tclass=104\n"), ("a1", "Global tclass=-1\n"), ("a0", "")):
         os.makedirs(f"{w.class_path}/{device}/tc/1")
         with open(f"{w.class_path}/{device}/tc/1/traffic_class", "w") as f:
