@@ -7,8 +7,9 @@ import os
 import subprocess
 
 from tool import program
-from world import check, equal, matches, scenario
+from world import Inotify, check, equal, matches, scenario
 
+OPEN = 0x20             # of inotify
 TOS = "version: 1\nrules: [{match: any, tos: 8}]\n"
 
 
@@ -90,6 +91,27 @@ def wait_for_a_device_to_come(w):
     w.add("mock0")
     waiter.ends(0)
     equal(w.kernel_value("mock0", 1, "tos"), 8, "TOS")
+
+
+@scenario(rings="fuse")
+def wait_looks_when_there_is_news(w):
+    """Not by the clock: what it reads it reads once, until the daemon has told something."""
+    w.start()
+    opened = Inotify()
+    opened.watch("/run/roced", OPEN)
+    waiter = Waiter(w, "mock0", "--timeout", "60")
+    names = []
+
+    def looked():
+        names.extend(name for _, _, name in opened.read())
+        return "state.json" in names
+    w.wait_until(looked, "rocectl has looked")
+    w.quiet(1.5)
+    looked()
+    equal(names, ["lock", "state.json"], "files that it has opened")
+    w.add("mock0")
+    waiter.ends(0)
+    opened.close()
 
 
 @scenario()
