@@ -153,7 +153,7 @@ def explain_what_is_not_settled(w):
     w.add("mock0", announce=False)
     w.policy("version: 1\nrules:\n- {match: {driver: x, device: mock0}, tos: 1}\n- {match: {device: mock0}, tos: 8}\n")
     w.start(wait_ready=False)
-    w.await_port("mock0", tos="pending")
+    w.wait_until(lambda: w.port("mock0")["tos"]["since"], "roced has judged it")
     text = w.check_exit(w.rocectl("explain", "mock0"), 0).stdout
     matches("yaml:3: no: it takes driver x, and there is none here", text, "first rule")
     matches("yaml:4: the search stops here: it asks for device, and udev has not finished", text, "second rule")
