@@ -295,10 +295,10 @@ static void manager_lint(Manager *manager) {
                 return;
         }
 
-        for (size_t i = 0; i < found.n_items; i++) {
+        for (size_t i = 0; i < MIN_OF(found.n_items, (size_t) MANAGER_WARNINGS_MAX); i++) {
                 bool told = false;
 
-                for (size_t j = 0; j < manager->warnings.n_items && !told; j++)
+                for (size_t j = 0; j < MIN_OF(manager->warnings.n_items, (size_t) MANAGER_WARNINGS_MAX) && !told; j++)
                         told = found.items[i].line == manager->warnings.items[j].line &&
                                streq_ptr(found.items[i].path, manager->warnings.items[j].path) &&
                                streq(found.items[i].text, manager->warnings.items[j].text);
@@ -308,6 +308,9 @@ static void manager_lint(Manager *manager) {
                 log_message(LOG_WARNING, MESSAGE_POLICY_WARNING_ID, "%s:%u: %s", found.items[i].path,
                             found.items[i].line, found.items[i].text);
         }
+        if (found.n_items > MANAGER_WARNINGS_MAX && found.n_items != manager->warnings.n_items)
+                log_message(LOG_WARNING, MESSAGE_POLICY_WARNING_ID, "%zu more such warnings; \"rocectl check\" shows all",
+                            found.n_items - MANAGER_WARNINGS_MAX);
 
         if (found.n_items != manager->warnings.n_items)
                 manager->changed = true;

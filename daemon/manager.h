@@ -17,6 +17,9 @@
 #define MANAGER_RETRY_MIN_USEC (100 * USEC_PER_MSEC)
 #define MANAGER_RETRY_MAX_USEC (60 * USEC_PER_SEC)
 
+/* Rules that match nothing here: so many are told of and shown one by one, the others are counted. */
+#define MANAGER_WARNINGS_MAX 32
+
 /* A burst of this many writes is summed up when nothing was written for a while. */
 #define MANAGER_BURST_CHANGES 32
 #define MANAGER_BURST_QUIET_USEC USEC_PER_SEC

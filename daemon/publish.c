@@ -80,7 +80,7 @@ static json_object *json_state(const Service *service, Now now) {
         json_object_object_add(state, "policy", json_policy(manager->policy));
         json_object_object_add(state, "policy_error", json_string(service->policy_error));
         json_object_object_add(state, "blocked", json_blocked(manager, now));
-        for (size_t i = 0; i < manager->warnings.n_items; i++) {
+        for (size_t i = 0; i < MIN_OF(manager->warnings.n_items, (size_t) MANAGER_WARNINGS_MAX); i++) {
                 char text[1024];
 
                 snprintf(text, sizeof(text), "%s:%u: %s", manager->warnings.items[i].path, manager->warnings.items[i].line,

@@ -53,6 +53,29 @@ static void test_rules_that_match_nothing(void **state) {
         assert_true(manager_take_changed(manager));
 }
 
+/* A thousand such rules do not make a thousand records. */
+static void test_many_rules_that_match_nothing(void **state) {
+        enum { N = 1000 };
+        _cleanup_free_ char *text = calloc(N, 64);
+        _cleanup_(policy_unrefp) Policy *policy = NULL;
+        char *end = text + sprintf(text, "version: 1\nrules:\n");
+
+        for (unsigned i = 0; i < N; i++)
+                end += sprintf(end, "  - {match: {device: none%u}, tos: 104}\n", i);
+        policy = policy_from(text);
+        manager_set_policy(manager, policy, TRIGGER_RELOAD);
+        list_devices("mlx5_0", "");
+        pass_right("mlx5_0");
+        assert_int_equal(sink_n, MANAGER_WARNINGS_MAX + 1);
+        assert_string_equal(sink_records[MANAGER_WARNINGS_MAX].message,
+                            "968 more such warnings; \"rocectl check\" shows all");
+        sink_empty();
+
+        manager_mark(manager, "mlx5_1", TRIGGER_HOTPLUG);
+        pass_right("mlx5_1");
+        assert_told_nothing();
+}
+
 /* The state file is written when something in it changes, and only then. */
 static void test_what_is_shown_changes(void **state) {
         static const State states[] = { STATE_FAILED, STATE_DRIFTED, STATE_UNSUPPORTED, STATE_PENDING };
@@ -147,6 +170,7 @@ static void test_burst(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(test_rules_that_match_nothing, setup_one, teardown),
+                cmocka_unit_test_setup_teardown(test_many_rules_that_match_nothing, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_what_is_shown_changes, setup_one, teardown),
                 cmocka_unit_test_setup_teardown(test_summary, setup_one, teardown),
                 cmocka_unit_test_setup_teardown(test_burst, setup_one, teardown),
