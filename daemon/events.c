@@ -4,6 +4,7 @@
  * properties in it are read from the message alone: this thread never touches /sys. */
 
 #include <fcntl.h>
+#include <linux/netlink.h>
 #include <sys/inotify.h>
 #include <sys/socket.h>
 
@@ -67,6 +68,14 @@ static int on_monitor(sd_event_source *source, int fd, uint32_t revents, void *u
         }
 }
 
+/* A write names the attribute's file; what has no name is about the directory as a whole. */
+static unsigned attributes_of(const char *name, const struct inotify_event *event) {
+        for (Attribute a = 0; event->len > 0 && a < _ATTRIBUTE_MAX; a++)
+                if (streq(name, attribute_file(a)))
+                        return 1U << a;
+        return (1U << _ATTRIBUTE_MAX) - 1;
+}
+
 static int on_inotify(sd_event_source *source, int fd, uint32_t revents, void *userdata) {
         _Alignas(struct inotify_event) char buffer[16 * 1024];
         Service *service = userdata;
@@ -77,7 +86,6 @@ static int on_inotify(sd_event_source *source, int fd, uint32_t revents, void *u
                         struct inotify_event event;
 
                         memcpy(&event, at, sizeof(event));
-                        at += sizeof(event) + event.len;
                         if (event.mask & IN_Q_OVERFLOW) {
                                 log_message(LOG_WARNING, MESSAGE_EVENTS_LOST_ID,
                                             "Change events were lost, the queue was full; looking at everything anew");
@@ -85,7 +93,8 @@ static int on_inotify(sd_event_source *source, int fd, uint32_t revents, void *u
                         } else if (event.mask & IN_UNMOUNT)
                                 manager_mark_all(service->manager, TRIGGER_RDMA_CM);
                         else if (!(event.mask & IN_IGNORED))
-                                manager_mark_watch(service->manager, event.wd);
+                                manager_mark_attributes(service->manager, event.wd, attributes_of(at + sizeof(event), &event));
+                        at += sizeof(event) + event.len;
                 }
         return 0;
 }
@@ -126,6 +135,15 @@ static int on_mountinfo(sd_event_source *source, int fd, uint32_t revents, void 
         return 0;
 }
 
+/* Where libudev finds no udevd it listens to nobody, and does not say so. */
+static bool monitor_is_deaf(int fd) {
+        struct sockaddr_nl address = {};
+        socklen_t size = sizeof(address);
+
+        return getsockname(fd, (struct sockaddr *) &address, &size) >= 0 && address.nl_family == AF_NETLINK &&
+               address.nl_groups == 0;
+}
+
 static int open_monitor(Service *service) {
         static const char *const subsystems[] = { "infiniband", "net", "module" };
         int fd, size = RECEIVE_BUFFER_SIZE, r;
@@ -149,6 +167,12 @@ static int open_monitor(Service *service) {
         r = udev_monitor_enable_receiving(service->monitor);
         if (r < 0)
                 return r;
+        if (monitor_is_deaf(fd)) {
+                service->manager->deaf = true;
+                log_message(LOG_WARNING, MESSAGE_UNAVAILABLE_ID,
+                            "udevd does not run here, so nothing announces devices; looking every %u s instead",
+                            (unsigned) (MANAGER_RESYNC_UNWATCHED_USEC / USEC_PER_SEC));
+        }
         return sd_event_add_io(service->event, NULL, fd, EPOLLIN, on_monitor, service);
 }
 

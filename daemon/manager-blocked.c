@@ -23,12 +23,23 @@ void progress_format(const Job *job, size_t size, char *ret) {
                          attribute_file((Attribute) attribute), job->name, port);
 }
 
+/* Since when the access under way has not returned: many short ones are no long one. */
+static uint64_t access_begun(const Job *job) {
+        return MAX_OF(job->started_usec, atomic_load(&job->progress.begun_usec));
+}
+
+uint64_t manager_access_usec(const Manager *manager, uint64_t now_usec) {
+        uint64_t begun_usec = manager->running ? access_begun(manager->running) : now_usec;
+
+        return now_usec > begun_usec ? now_usec - begun_usec : 0;
+}
+
 unsigned manager_blocked_sec(const Manager *manager, uint64_t now_usec) {
-        return manager->blocked ? (unsigned) ((now_usec - manager->running->started_usec) / USEC_PER_SEC) : 0;
+        return manager->blocked ? (unsigned) (manager_access_usec(manager, now_usec) / USEC_PER_SEC) : 0;
 }
 
 uint64_t manager_blocked_deadline(const Manager *manager) {
-        return manager->blocked ? UINT64_MAX : manager->running->started_usec + MANAGER_BLOCKED_USEC;
+        return manager->blocked ? UINT64_MAX : access_begun(manager->running) + MANAGER_BLOCKED_USEC;
 }
 
 /* A device that was never judged gets a report of what would be looked at, from what the blocked job has read of it. */
@@ -84,7 +95,9 @@ static void entry_blocked(Manager *manager, DeviceEntry *entry, const Job *job, 
                         verdict->state = STATE_FAILED;
                         verdict->reason = REASON_BLOCKED;
                         verdict->step = atomic_load(&job->progress.step);
-                        verdict->blocked_sec = (unsigned) ((now.monotonic_usec - job->started_usec) / USEC_PER_SEC);
+                        verdict->blocked_sec = (unsigned) (manager_access_usec(manager, now.monotonic_usec) / USEC_PER_SEC);
+                        verdict->error = 0;
+                        verdict->readback = VALUE_NONE;
                         verdict->tried = false;
                 }
         entry_tell_ports(manager, entry, false, now);
@@ -95,10 +108,11 @@ void manager_check_blocked(Manager *manager, Now now) {
         DeviceEntry *entry;
         Job *job = manager->running;
 
-        if (!job || manager->blocked || now.monotonic_usec - job->started_usec < MANAGER_BLOCKED_USEC)
+        if (!job || manager->blocked || manager_access_usec(manager, now.monotonic_usec) < MANAGER_BLOCKED_USEC)
                 return;
 
         manager->blocked = true;
+        manager->blocked_usec = access_begun(job);
         manager->changed = true;
         progress_format(job, sizeof(where), where);
         log_message(LOG_ERR, MESSAGE_BLOCKED_ID, "The kernel has not answered for %u s: %s; other devices wait",
@@ -109,9 +123,9 @@ void manager_check_blocked(Manager *manager, Now now) {
                 entry_blocked(manager, entry, job, now);
 }
 
-static void tell_unblocked(const Job *job, Now now) {
+static void tell_unblocked(const Manager *manager, const Job *job, Now now) {
         log_message(LOG_NOTICE, MESSAGE_UNBLOCKED_ID, "The kernel has answered after %llu s; going on%s%s",
-                    (unsigned long long) ((now.monotonic_usec - job->started_usec) / USEC_PER_SEC),
+                    (unsigned long long) ((now.monotonic_usec - manager->blocked_usec) / USEC_PER_SEC),
                     job->name ? " with " : "", job->name ? job->name : "");
 }
 
@@ -119,7 +133,7 @@ void manager_end_blocked(Manager *manager, const Job *job, Now now) {
         if (!manager->blocked)
                 return;
 
-        tell_unblocked(job, now);
+        tell_unblocked(manager, job, now);
         manager->blocked = false;
         manager->changed = true;
 }

@@ -6,6 +6,8 @@
 
 #include "manager.h"
 
+#define ALL_ATTRIBUTES ((1U << _ATTRIBUTE_MAX) - 1)
+
 DeviceEntry *manager_find_entry(const Manager *manager, const char *name);
 void manager_remove_entry(Manager *manager, DeviceEntry *entry);
 void manager_list_done(Manager *manager, Job *job, Now now);

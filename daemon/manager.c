@@ -125,7 +125,10 @@ static bool trigger_tells_more(Trigger trigger, Trigger than) {
 
 /* An event about the device: look at once, and begin the retries anew. */
 static void entry_mark(DeviceEntry *entry, Trigger trigger) {
-        if (!entry->dirty || trigger_tells_more(trigger, entry->trigger))
+        bool retry = entry->dirty && entry->not_before_usec > 0 && trigger != TRIGGER_RESYNC;
+
+        /* A retry bears the reason of the first try; what happens now is a better one. */
+        if (!entry->dirty || retry || trigger_tells_more(trigger, entry->trigger))
                 entry->trigger = trigger;
         entry->dirty = true;
         entry->not_before_usec = 0;
@@ -164,7 +167,9 @@ void manager_mark_announced(Manager *manager, const char *name, uint64_t instanc
 }
 
 void manager_mark_all(Manager *manager, Trigger trigger) {
-        if (!manager->list_wanted || trigger_tells_more(trigger, manager->list_trigger))
+        bool retry = manager->list_wanted && manager->list_not_before_usec > 0 && trigger != TRIGGER_RESYNC;
+
+        if (!manager->list_wanted || retry || trigger_tells_more(trigger, manager->list_trigger))
                 manager->list_trigger = trigger;
         manager->list_wanted = true;
         manager->list_not_before_usec = 0;
@@ -184,7 +189,21 @@ static bool manager_runs(const Manager *manager, const char *name) {
 
 /* Own writes are heard of, too. Of what has failed the retries take care: a write that the kernel takes and ignores must not call for
  * the next one. What is heard while a job runs waits until it is known what the job found. */
-void manager_mark_watch(Manager *manager, int watch) {
+/* What roced itself has just written, and failed with, is heard of too: that waits for its retry. What is held back waits for the
+ * end of its hold, however often the other program writes. */
+static bool story_waits(const Story *story) {
+        return story->last.state == STATE_FAILED || story->last.reason == REASON_BACKING_OFF;
+}
+
+/* "attributes" is a set of 1 << Attribute. */
+static bool port_is_news(const PortEntry *port, unsigned attributes) {
+        for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++)
+                if (attributes & 1U << a && !story_waits(port->stories + a))
+                        return true;
+        return false;
+}
+
+void manager_mark_attributes(Manager *manager, int watch, unsigned attributes) {
         DeviceEntry *running;
 
         for (size_t i = 0; i < manager->n_entries; i++) {
@@ -194,8 +213,8 @@ void manager_mark_watch(Manager *manager, int watch) {
                         if (entry->ports[p].watch != watch)
                                 continue;
                         if (manager_runs(manager, entry->name))
-                                entry->ports[p].touched = true;
-                        else if (!port_has_failed(entry->ports + p))
+                                entry->ports[p].touched |= attributes;
+                        else if (port_is_news(entry->ports + p, attributes))
                                 entry_mark(entry, TRIGGER_DRIFT);
                         return;
                 }
@@ -207,11 +226,17 @@ void manager_mark_watch(Manager *manager, int watch) {
                 running->touched = true;
 }
 
+void manager_mark_watch(Manager *manager, int watch) {
+        manager_mark_attributes(manager, watch, ALL_ATTRIBUTES);
+}
+
 void entry_mark_touched(DeviceEntry *entry) {
         for (size_t i = 0; i < entry->n_ports; i++) {
-                if ((entry->touched || entry->ports[i].touched) && !port_has_failed(entry->ports + i))
+                unsigned attributes = entry->touched ? ALL_ATTRIBUTES : entry->ports[i].touched;
+
+                if (port_is_news(entry->ports + i, attributes))
                         entry_mark(entry, TRIGGER_DRIFT);
-                entry->ports[i].touched = false;
+                entry->ports[i].touched = 0;
         }
         entry->touched = false;
 }
@@ -219,9 +244,17 @@ void entry_mark_touched(DeviceEntry *entry) {
 void manager_mark_netdev(Manager *manager, Trigger trigger) {
         bool by_netdev = manager->policy && manager->policy->keys & 1U << MATCH_NETDEV;
 
-        for (size_t i = 0; i < manager->n_entries; i++)
-                if (by_netdev || !entry_is_compliant(manager->entries[i]))
-                        entry_mark(manager->entries[i], trigger);
+        for (size_t i = 0; i < manager->n_entries; i++) {
+                DeviceEntry *entry = manager->entries[i];
+                unsigned retries = entry->retries;
+
+                if (!by_netdev && entry_is_compliant(entry))
+                        continue;
+                entry_mark(entry, trigger);
+                /* Most network devices are none of ours: one look, and no new chain of retries. */
+                if (!by_netdev)
+                        entry->retries = retries;
+        }
 }
 
 /* What the worker must respect: refusals and holds, as they stand now. */
@@ -390,7 +423,7 @@ void manager_list_done(Manager *manager, Job *job, Now now) {
         manager->random ^= manager->random >> 7;
         manager->random ^= manager->random << 17;
         manager->resync_usec = now.monotonic_usec +
-                               (manager->watch_error < 0 ? MANAGER_RESYNC_UNWATCHED_USEC : MANAGER_RESYNC_USEC) / 1000 *
+                               (manager->watch_error < 0 || manager->deaf ? MANAGER_RESYNC_UNWATCHED_USEC : MANAGER_RESYNC_USEC) / 1000 *
                                                (800 + manager->random % 401);
 }
 
@@ -414,18 +447,16 @@ uint64_t manager_deadline(const Manager *manager) {
 
         if (manager->burst_end_usec > 0)
                 deadline = MIN_OF(deadline, manager->burst_end_usec);
+        for (size_t i = 0; i < manager->n_entries; i++)
+                deadline = MIN_OF(deadline, entry_late_deadline(manager->entries[i]));
         if (manager->running)
                 return MIN_OF(deadline, manager_blocked_deadline(manager));
+
         if (manager->list_wanted)
                 deadline = MIN_OF(deadline, manager->list_not_before_usec);
-
-        for (size_t i = 0; i < manager->n_entries; i++) {
-                const DeviceEntry *entry = manager->entries[i];
-
-                if (entry->dirty)
-                        deadline = MIN_OF(deadline, entry->not_before_usec);
-                deadline = MIN_OF(deadline, entry_late_deadline(entry));
-        }
+        for (size_t i = 0; i < manager->n_entries; i++)
+                if (manager->entries[i]->dirty)
+                        deadline = MIN_OF(deadline, manager->entries[i]->not_before_usec);
         return deadline;
 }
 

@@ -32,7 +32,7 @@ typedef struct PortEntry {
         int refused_mode; /* of this instance; VALUE_NONE: none */
         unsigned refused_support;
         int watch;        /* inotify watch descriptor; -1: none */
-        bool touched;     /* written to while a job looked at it, by that job or by another program */
+        unsigned touched; /* set of 1 << Attribute: written while a job looked at it, by that job or by another program */
         Story stories[_ATTRIBUTE_MAX];
 } PortEntry;
 
@@ -82,7 +82,8 @@ typedef struct Manager {
         size_t n_invalid_told;
 
         Job *running; /* in the hands of whoever runs it */
-        bool blocked; /* it has been reported as blocked */
+        bool blocked;           /* it has been reported as blocked */
+        uint64_t blocked_usec;  /* monotonic: since when */
 
         uint64_t resync_usec; /* monotonic: next; 0: none planned */
         uint64_t last_pass_usec; /* realtime: when nothing was left to do last; 0: never */
@@ -90,6 +91,7 @@ typedef struct Manager {
         unsigned burst_changes;  /* values written since it was last quiet */
         uint64_t burst_end_usec; /* monotonic: quiet then, if nothing more is written; 0: is quiet */
         Counters counters;
+        bool deaf; /* nobody announces devices: the resync comes more often */
         int watch_error;      /* last one told */
         bool changed;         /* what the state file shows has changed since manager_take_changed() */
         bool lint_due;
@@ -108,6 +110,8 @@ void manager_mark(Manager *manager, const char *name, Trigger trigger);
 /* udev has finished with this instance of the device, though its database may not say so yet. */
 void manager_mark_announced(Manager *manager, const char *name, uint64_t instance, Trigger trigger);
 void manager_mark_watch(Manager *manager, int watch);
+/* Likewise, where the event tells which attributes were written, as a set of 1 << Attribute. */
+void manager_mark_attributes(Manager *manager, int watch, unsigned attributes);
 /* A network device has come, gone or changed: matters to rules by netdev, and to ports that are not as they should be. */
 void manager_mark_netdev(Manager *manager, Trigger trigger);
 
@@ -148,6 +152,8 @@ typedef struct Summary {
 } Summary;
 
 void manager_summarize(const Manager *manager, Summary *ret);
+/* For how long the access under way has not returned. */
+uint64_t manager_access_usec(const Manager *manager, uint64_t now_usec);
 unsigned manager_blocked_sec(const Manager *manager, uint64_t now_usec);
 
 /* "write of default_roce_tos of mlx5_0 port 1" */

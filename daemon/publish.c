@@ -50,7 +50,7 @@ static json_object *json_blocked(const Manager *manager, Now now) {
         json_object_object_add(object, "where", json_string(where));
         json_object_object_add(object, "device", json_string(manager->running->name));
         json_object_object_add(object, "since",
-                               json_time(now.realtime_usec - (now.monotonic_usec - manager->running->started_usec)));
+                               json_time(now.realtime_usec - manager_access_usec(manager, now.monotonic_usec)));
         return object;
 }
 
@@ -116,7 +116,10 @@ static char *status_format(const Service *service, Now now) {
                 r = asprintf(&status, "Policy on disk is invalid, the old one stays in force: %s", service->policy_error);
         else if (manager->list_failures > 0)
                 r = asprintf(&status, "RDMA devices cannot be listed, %u times in a row", manager->list_failures);
-        else if (!manager->policy)
+        else if (manager->last_pass_usec == 0 && manager->running) {
+                progress_format(manager->running, sizeof(where), where);
+                r = asprintf(&status, "First pass not finished, %u RoCE ports looked at; now: %s", summary.ports, where);
+        } else if (!manager->policy)
                 r = asprintf(&status, "No policy, nothing is managed; %u RoCE ports on %u RDMA devices", summary.ports,
                              summary.devices);
         else if (summary.worst[0])

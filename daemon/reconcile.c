@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "configfs.h"
 #include "ownership.h"
@@ -42,8 +43,12 @@ DeviceReport *device_report_free(DeviceReport *report) {
 }
 
 static void progress_set(const ReconcileRequest *request, Step step, unsigned port, int attribute) {
+        struct timespec now;
+
         if (!request->progress)
                 return;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        atomic_store(&request->progress->begun_usec, (uint64_t) now.tv_sec * USEC_PER_SEC + (uint64_t) now.tv_nsec / 1000);
         atomic_store(&request->progress->step, step);
         atomic_store(&request->progress->port, port);
         atomic_store(&request->progress->attribute, attribute);

@@ -26,6 +26,7 @@ typedef struct PortMemory {
 
 /* Where a call stands, readable from another thread while it runs. */
 typedef struct Progress {
+        _Atomic uint64_t begun_usec; /* monotonic: of the access under way; 0: none yet */
         _Atomic Step step;
         _Atomic unsigned port;     /* 0: the device as a whole */
         _Atomic int attribute;     /* an Attribute, or -1 */

@@ -95,6 +95,9 @@ static int service_load_policy(Service *service, Trigger trigger) {
 }
 
 static void service_expect_answer(Service *service, Now now) {
+        /* The start's answer is due at its own time, whatever is reloaded meanwhile. */
+        if (service->answer_due && !service->ready)
+                return;
         service->answer_due = true;
         service->answer_by_usec = now.monotonic_usec + SERVICE_READY_USEC;
 }
@@ -219,15 +222,7 @@ static int service_pump(sd_event_source *source, void *userdata) {
 }
 
 static int service_open_loop(Service *service) {
-        sigset_t signals;
         int r;
-
-        sigemptyset(&signals);
-        sigaddset(&signals, SIGHUP);
-        sigaddset(&signals, SIGTERM);
-        sigaddset(&signals, SIGINT);
-        if (sigprocmask(SIG_BLOCK, &signals, NULL) < 0)
-                return -errno;
 
         r = sd_event_default(&service->event);
         if (r >= 0)
@@ -314,7 +309,7 @@ static void service_done(Service *service) {
         service_close_events(service);
         sd_event_source_unref(service->timer);
         sd_event_unref(service->event);
-        fd_close(service->lock_fd);
+        runtime_unlock(service->lock_fd);
         free(service->policy_error);
         free(service->status);
 }
@@ -364,6 +359,7 @@ static int parse_options(int argc, char **argv, Service *service) {
 
 int main(int argc, char **argv) {
         Service service = { .lock_fd = -EBADF, .inotify_fd = -EBADF, .mountinfo_fd = -EBADF, .settle_fd = -EBADF };
+        sigset_t signals;
         int code;
 
         code = parse_options(argc, argv, &service);
@@ -375,6 +371,13 @@ int main(int argc, char **argv) {
                 fprintf(stderr, "%s: must run as root: only root may write to configfs\n", program_invocation_short_name);
                 return EXIT_FAILURE;
         }
+
+        /* From here on signals wait for the loop. */
+        sigemptyset(&signals);
+        sigaddset(&signals, SIGHUP);
+        sigaddset(&signals, SIGTERM);
+        sigaddset(&signals, SIGINT);
+        (void) sigprocmask(SIG_BLOCK, &signals, NULL);
 
         code = service_start(&service);
         if (code == 0)

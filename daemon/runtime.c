@@ -9,26 +9,53 @@
 
 #include "report-json.h"
 
+#define OWNER_PATH RUNTIME_PATH "/lock.owner"
 #define STATE_NEW_PATH STATE_PATH ".new"
 #define STATE_SIZE_MAX (64 * 1024 * 1024)
 
-int runtime_lock(void) {
+/* Of the one writer, as long as it holds LOCK_PATH. */
+static int owner_fd = -EBADF;
+
+static int lock_open(const char *path, int flags) {
         _cleanup_close_ int fd = -EBADF;
         struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 
-        if (mkdir(RUNTIME_PATH, 0755) < 0 && errno != EEXIST)
-                return -errno;
-        fd = open(LOCK_PATH, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+        fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
         if (fd < 0)
-                return -errno;
-        if (fchmod(fd, 0644) < 0)
                 return -errno;
         if (fcntl(fd, F_OFD_SETLK, &lock) < 0)
                 return errno == EAGAIN || errno == EACCES ? -EBUSY : -errno;
+        return TAKE_FD(fd);
+}
+
+/* Whoever may read a file may hold a read lock on it, and so keep a writer out. So root's programs keep each other out by a file that
+ * nobody else can open, and whoever won makes the file that all may ask anew, and opens it to them when it is locked. */
+int runtime_lock(void) {
+        _cleanup_close_ int owner = -EBADF, fd = -EBADF;
+
+        if (mkdir(RUNTIME_PATH, 0755) < 0 && errno != EEXIST)
+                return -errno;
+        owner = lock_open(OWNER_PATH, 0);
+        if (owner < 0)
+                return owner;
+
+        if (unlink(LOCK_PATH) < 0 && errno != ENOENT)
+                return -errno;
+        fd = lock_open(LOCK_PATH, O_EXCL);
+        if (fd < 0)
+                return fd;
+        if (fchmod(fd, 0644) < 0)
+                return -errno;
 
         /* One who was killed has left it, and it would pass for news of the new holder. */
         runtime_remove_state();
+        owner_fd = TAKE_FD(owner);
         return TAKE_FD(fd);
+}
+
+int runtime_unlock(int fd) {
+        owner_fd = fd_close(owner_fd);
+        return fd_close(fd);
 }
 
 int runtime_is_locked(void) {

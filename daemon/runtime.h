@@ -15,6 +15,9 @@
  * holder. -EBUSY: another process holds it. */
 int runtime_lock(void);
 
+/* Gives it up, and -EBADF to be assigned back. A negative fd is none. */
+int runtime_unlock(int fd);
+
 /* 1: a process holds the lock, 0: none does. Asks without taking it, so it never gets into a writer's way; any user may. */
 int runtime_is_locked(void);
 

@@ -43,8 +43,13 @@ int device_directory_make(int rdma_cm_fd, const char *name) {
                 return -errno;
 
         fd = device_directory_open(rdma_cm_fd, name);
-        if (fd < 0)
-                return fd == -ENOENT ? -ENODEV : fd;
+        if (fd == -ENOENT)
+                return -ENODEV;
+        if (fd < 0) {
+                /* Out of files or memory: a directory that cannot be told from another's afterwards is not left behind. */
+                (void) unlinkat(rdma_cm_fd, name, AT_REMOVEDIR);
+                return fd;
+        }
         if (faccessat(fd, "ports", F_OK, 0) >= 0 || errno != ENOENT)
                 return 0;
 

@@ -9,9 +9,6 @@
 #include <sys/stat.h>
 #include <time.h>
 
-/* A mkdir takes milliseconds. A directory whose intent was recorded but not confirmed is ours if it came this soon after. */
-#define INTENT_SPAN_NS (1 * (long long) NSEC_PER_SEC)
-
 typedef struct Record {
         long long inode; /* 0: intent only */
         long long changed_ns;
@@ -24,6 +21,13 @@ static int record_path(const char *name, size_t size, char *ret) {
         return 0;
 }
 
+static int record_open(const char *path) {
+        int fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+
+        return fd < 0 ? -errno : fd;
+}
+
+/* One write of one length, over what was there: a kill or a full /run in the midst leaves the old record or the new. */
 static int record_write(const char *name, const Record *record) {
         _cleanup_close_ int fd = -EBADF;
         char path[sizeof(OWNERSHIP_PATH) + DEVICE_NAME_LENGTH_MAX + 2];
@@ -35,20 +39,22 @@ static int record_write(const char *name, const Record *record) {
         if (r < 0)
                 return r;
 
-        fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
-        if (fd < 0 && errno == ENOENT) {
+        fd = record_open(path);
+        if (fd == -ENOENT) {
                 if (mkdir(OWNERSHIP_PATH, 0755) < 0 && errno != EEXIST)
                         return -errno;
-                fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+                fd = record_open(path);
         }
         if (fd < 0)
-                return -errno;
+                return fd;
 
-        n = snprintf(text, sizeof(text), "%lli %lli\n", record->inode, record->changed_ns);
+        n = snprintf(text, sizeof(text), "%20lli %20lli\n", record->inode, record->changed_ns);
         written = write(fd, text, (size_t) n);
         if (written < 0)
                 return -errno;
-        return written == n ? 0 : -EIO;
+        if (written != n)
+                return -EIO;
+        return ftruncate(fd, n) < 0 ? -errno : 0;
 }
 
 static int record_read(const char *name, Record *ret) {
@@ -112,9 +118,9 @@ int ownership_check(const char *name, int directory_fd) {
         if (r < 0)
                 return r;
 
-        if (ours.inode != 0)
-                return ours.inode == found.inode && ours.changed_ns == found.changed_ns;
-        return found.changed_ns >= ours.changed_ns && found.changed_ns - ours.changed_ns <= INTENT_SPAN_NS;
+        /* configfs gives each directory another inode; its times change with a chmod. An intent that was not confirmed is of one who died
+         * in mkdir, which may have taken its time in the kernel. */
+        return ours.inode != 0 ? ours.inode == found.inode : found.changed_ns >= ours.changed_ns;
 }
 
 int ownership_forget(const char *name) {

@@ -2,8 +2,8 @@
 #pragma once
 
 /* Which directories in configfs are roced's own, remembered over a crash. Each has a small file in /run/roced/made, written before the
- * mkdir (an intent) and completed after it with the directory's inode and change time: a directory that someone else removed and made
- * again under the same name is then seen to be theirs. All functions return negative errno. */
+ * mkdir (an intent) and completed after it with the directory's inode: a directory that someone else removed and made again under the
+ * same name is then seen to be theirs. All functions return negative errno. */
 
 #include "device.h"
 

@@ -283,10 +283,10 @@ static void test_watch_of_failed(void **state) {
                 DeviceReport *report = report_watched(job);
 
                 if (i % 2 == 0)
-                        manager_mark_watch(manager, 7);
+                        manager_mark_attributes(manager, 7, 1U << ATTRIBUTE_TOS);
                 judge(report, ATTRIBUTE_TOS, STATE_FAILED, REASON_READBACK_DIFFERS);
                 done(job, report);
-                manager_mark_watch(manager, 7);
+                manager_mark_attributes(manager, 7, 1U << ATTRIBUTE_TOS);
                 pass((MANAGER_RETRY_MIN_USEC << i) - 1);
                 assert_idle();
                 pass(1);

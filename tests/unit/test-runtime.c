@@ -49,12 +49,12 @@ static void test_lock(void **state) {
         assert_int_equal(elsewhere(runtime_is_locked), 1); /* asking has taken nothing away */
         assert_int_equal(runtime_lock(), -EBUSY);          /* the same process, by another file description */
 
-        fd_close(fd);
+        runtime_unlock(fd);
         assert_int_equal(runtime_is_locked(), 0);
         assert_true(exists(LOCK_PATH));
         fd = runtime_lock();
         assert_return_code(fd, -fd);
-        fd_close(fd);
+        runtime_unlock(fd);
 }
 
 /* Who asks never holds the lock, not for a moment. */
@@ -62,21 +62,47 @@ static void test_asking_does_not_lock(void **state) {
         int asking, fd;
 
         fd = runtime_lock();
-        fd_close(fd);
+        runtime_unlock(fd);
         asking = open(LOCK_PATH, O_RDONLY | O_CLOEXEC);
         assert_int_equal(runtime_is_locked(), 0);
         fd = runtime_lock();
         assert_return_code(fd, -fd);
         fd_close(asking);
         assert_int_equal(elsewhere(runtime_is_locked), 1);
-        fd_close(fd);
+        runtime_unlock(fd);
+}
+
+/* Any user may read the file, and so may hold a read lock on it. */
+static void test_lock_in_spite_of_readers(void **state) {
+        struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
+        int reader, fd;
+
+        runtime_unlock(runtime_lock());
+        reader = open(LOCK_PATH, O_RDONLY | O_CLOEXEC);
+        assert_return_code(fcntl(reader, F_OFD_SETLK, &lock), errno);
+        fd = runtime_lock();
+        assert_return_code(fd, -fd);
+        assert_int_equal(elsewhere(runtime_is_locked), 1);
+        assert_int_equal(elsewhere(runtime_lock), EBUSY);
+        assert_int_equal(mode_of(LOCK_PATH ".owner"), 0600);
+        runtime_unlock(fd);
+        fd_close(reader);
 }
 
 static void test_lock_errors(void **state) {
+        int fd;
+
+        /* Where a link leads nothing is opened, and nothing is changed. */
         put("/run/elsewhere", "");
         put_link(LOCK_PATH, "/run/elsewhere");
+        put_link(LOCK_PATH ".owner", "/run/elsewhere");
         assert_int_equal(runtime_lock(), -ELOOP);
         assert_int_equal(runtime_is_locked(), -ELOOP);
+        unlink(LOCK_PATH ".owner");
+        fd = runtime_lock();
+        assert_return_code(fd, -fd);
+        assert_int_equal(runtime_is_locked(), 1);
+        runtime_unlock(fd);
         teardown(NULL);
 
         put(RUNTIME_PATH, "");
@@ -291,6 +317,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_teardown(test_lock, teardown),
                 cmocka_unit_test_teardown(test_asking_does_not_lock, teardown),
+                cmocka_unit_test_teardown(test_lock_in_spite_of_readers, teardown),
                 cmocka_unit_test_teardown(test_lock_errors, teardown),
                 cmocka_unit_test_teardown(test_write_state, teardown),
                 cmocka_unit_test_teardown(test_write_state_over_leftovers, teardown),
