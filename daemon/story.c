@@ -22,6 +22,9 @@ static bool is_trouble(const Verdict *verdict) {
 }
 
 static bool is_same_trouble(const Verdict *a, const Verdict *b) {
+        /* Each write that went through is a change of its own, of whichever device. */
+        if (b->tried && b->reason == REASON_CHANGED_HANDS)
+                return false;
         return a->state == b->state && a->reason == b->reason && a->error == b->error && a->wanted == b->wanted;
 }
 
