@@ -10,8 +10,12 @@ from schema import Validator
 from tool import MIXED, mixed
 from world import check, equal, scenario
 
-with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/rocectl.schema.json")) as f:
-    SCHEMA = json.load(f)
+SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/rocectl.schema.json")
+
+
+def validator():
+    with open(SCHEMA) as f:
+        return Validator(json.load(f))
 
 
 def valid(w, *args, codes=(0, 3), user=None):
@@ -19,7 +23,7 @@ def valid(w, *args, codes=(0, 3), user=None):
     process = w.rocectl("status", "--json", *args, user=user)
     check(process.returncode in codes, f"status {args} exits {process.returncode}: {process.stderr!r}")
     document = json.loads(process.stdout)
-    equal(Validator(SCHEMA).errors(document), [], f"errors in status {args}")
+    equal(validator().errors(document), [], f"errors in status {args}")
     return document
 
 
@@ -75,7 +79,6 @@ def schema_tells_what_is_wrong(w):
     w.start()
     w.await_port("mock2", mode="unsupported")
     good = valid(w, "mock0")
-    validator = Validator(SCHEMA)
 
     def spoil(path, value):
         document = at = copy.deepcopy(good)
@@ -85,13 +88,14 @@ def schema_tells_what_is_wrong(w):
             del at[path[-1]]
         else:
             at[path[-1]] = value
-        errors = validator.errors(document)
+        errors = validator().errors(document)
         check(errors, f"{path} may be {value!r}")
         check(str(path[-1]) in errors[0], f"error of {path}: {errors}")
     port = ("devices", 0, "ports", 0)
     for path, value in (
             (("schema",), 2), (("schema",), True), (("schema",), "1"), (("compliant",), 0), (("compliant",), KeyError),
-            (("time",), "yesterday"), (("boot_id",), "x"), (("odd",), None), (("policy", "sha256"), "0"), (("policy", "files"), None),
+            (("time",), "yesterday"), (("boot_id",), "x"), (("odd",), None),
+            (("policy", "sha256"), "0"), (("policy", "files"), None),
             (("daemon", "running"), "yes"), (("daemon", "since"), 0), (("daemon", "blocked"), {"where": "x", "device": "y"}),
             (("devices",), {}), (("devices", 0, "name"), None), (("devices", 0, "function"), "xf"),
             (("devices", 0, "node_guid"), "0"), ((*port, "port"), 0), ((*port, "port"), True), ((*port, "supported"), ["v3"]),
