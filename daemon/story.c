@@ -97,9 +97,12 @@ static int state_priority(const Verdict *verdict, bool late) {
 
 /* A value of the same device that was right, or left alone while backing off, and had to be written again: another program is at it. */
 static bool is_repair(const Story *story, const Verdict *verdict, const StoryContext *context) {
-        return verdict->tried && verdict->state == STATE_OK && story->begun && !context->new_instance &&
-               story->last.wanted == verdict->wanted &&
-               (story->last.state == STATE_OK || story->last.reason == REASON_BACKING_OFF);
+        bool was_right = story->begun && !context->new_instance && story->last.wanted == verdict->wanted &&
+                         (story->last.state == STATE_OK || story->last.reason == REASON_BACKING_OFF);
+
+        /* One who writes in the very moment between write and read back is at it, too. */
+        return was_right && verdict->tried &&
+               (verdict->state == STATE_OK || verdict->reason == REASON_READBACK_DIFFERS);
 }
 
 static void set_message(Record *record, const Verdict *verdict, const StoryContext *context, unsigned count, bool repair) {
