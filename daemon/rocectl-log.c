@@ -23,8 +23,6 @@ typedef struct Log {
 static int log_parse(const Options *options, char **names, Log *log) {
         struct timespec now;
 
-        if (options->policy_file)
-                return complain(CODE_USAGE, "log takes no --policy");
         for (char **name = names; *name; name++)
                 if (!device_name_is_valid(*name))
                         return complain(CODE_USAGE, "no device can bear the name '%s'", *name);

@@ -45,8 +45,6 @@ static int timeout_parse(const char *text, uint64_t *ret_usec) {
 }
 
 static int check_arguments(const Options *options, char **names, uint64_t *ret_usec) {
-        if (options->policy_file)
-                return complain(CODE_USAGE, "wait takes no --policy, for it waits for what roced has loaded");
         if (timeout_parse(options->timeout ? options->timeout : TIMEOUT_DEFAULT, ret_usec) < 0)
                 return complain(CODE_USAGE, "--timeout takes whole seconds, 0 to %lu, not '%s'", TIMEOUT_MAX_SEC,
                                 options->timeout);

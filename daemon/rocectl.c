@@ -89,8 +89,9 @@ static const struct option long_options[] = {
         {},
 };
 
+static const char policy_help[] = "      --policy FILE  use this policy only, no drop-ins\n";
+
 static const char options_help[] =
-        "      --policy FILE  use this policy only, no drop-ins\n"
         "  -j, --json         write JSON\n"
         "  -q, --quiet        write errors only; the exit code tells the rest\n"
         "      --no-pager     do not start a pager\n"
@@ -109,13 +110,19 @@ static void print_help(FILE *f) {
                 program_invocation_short_name);
         for (size_t i = 0; i < ELEMENTSOF(verbs); i++)
                 fprintf(f, "  %-8s %-17s  %s\n", verbs[i].name, verbs[i].arguments, verbs[i].summary);
-        fprintf(f, "\n%s\n%s\nSee rocectl(1).\n", options_help, codes_help);
+        fprintf(f, "\n%s%s\n%s\nSee rocectl(1).\n", policy_help, options_help, codes_help);
+}
+
+/* The others judge nothing. */
+static bool verb_takes_policy(const Verb *verb) {
+        return verb->run != verb_compat && verb->run != verb_generate && verb->run != verb_log &&
+               verb->run != verb_wait;
 }
 
 static void print_verb_help(const Verb *verb) {
-        printf("Usage: %s %s%s%s [OPTION...]\n\n%s.\n\n%s\n%s\n%s\nSee rocectl(1).\n",
+        printf("Usage: %s %s%s%s [OPTION...]\n\n%s.\n\n%s\n%s%s\n%s\nSee rocectl(1).\n",
                program_invocation_short_name, verb->name, verb->arguments[0] ? " " : "", verb->arguments,
-               verb->summary, verb->help, options_help, codes_help);
+               verb->summary, verb->help, verb_takes_policy(verb) ? policy_help : "", options_help, codes_help);
 }
 
 /* "dashes" go before the word in what is said. */
@@ -217,6 +224,9 @@ static int check_own_options(const Verb *verb, const Options *options) {
                 { OPTION_SINCE, options->since },
                 { OPTION_PEERS, options->peers },
         };
+
+        if (options->policy_file && !verb_takes_policy(verb))
+                return complain(CODE_USAGE, "%s takes no --policy", verb->name);
 
         for (size_t i = 0; i < ELEMENTSOF(own); i++) {
                 const struct option *option = long_options;
