@@ -299,7 +299,7 @@ def virtual_functions_come_and_go(w):
     w.policy(ALL_V1)
     w.start()
     files, memory = w.open_files(), []
-    for _ in range(rounds):
+    for done in range(rounds):
         for i in range(n):
             w.add(f"mock{i}", netdev=[])
         begin = time.monotonic()
@@ -308,6 +308,8 @@ def virtual_functions_come_and_go(w):
         took = time.monotonic() - begin
         if w.name == "fuse":
             check(took < 5, f"the last of {n} has its values after {took:.1f} s")
+        # A device that goes between write and read back takes the change's proof with it.
+        w.wait_until(lambda: len(w.changes()) >= (done + 1) * n * 2, "the changes are told")
         for i in range(n):
             w.remove(f"mock{i}")
         w.wait_until(lambda: not w.directories(), "no directory is left")
