@@ -370,7 +370,8 @@ class FuseWorld(World):
             check(self.running(), f"roced exits {self.daemon.poll()} at SIGHUP: {self.stderr()}")
             begun = [i for i, n in enumerate(self.notes) if i >= mark and n.get("RELOADING")]
             return begun and any(n.get("READY") for n in self.notes[begun[0] + 1:])
-        self.wait_until(done, "RELOADING=1 and READY=1")
+        # roced answers after 10 s at the latest.
+        self.wait_until(done, "RELOADING=1 and READY=1", 20)
         return self.notes[mark:]
 
     def reload_bad(self):
