@@ -6,7 +6,6 @@
 
 #include <fcntl.h>
 #include <sys/inotify.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "configfs.h"
@@ -26,8 +25,8 @@ typedef struct Directory {
 } Directory;
 
 static void directory_done(Directory *directory) {
-        fd_close(directory->fd);
-        fd_close(directory->rdma_cm_fd);
+        directory->fd = fd_close(directory->fd);
+        directory->rdma_cm_fd = fd_close(directory->rdma_cm_fd);
 }
 
 DeviceReport *device_report_free(DeviceReport *report) {
@@ -138,35 +137,58 @@ static int directory_open(const ReconcileRequest *request, const Device *device,
         return directory_remake(request, directory);
 }
 
-static Look attribute_look(const ReconcileRequest *request, const Directory *directory, Step step, unsigned port,
+/* After an access that found nothing: whether another program had removed the directory, and it could be opened or made anew, so
+ * that the access is worth another try. */
+static bool directory_recover(const ReconcileRequest *request, const Device *device, Directory *directory, int error) {
+        if (error != -ENOENT && error != -ENODEV)
+                return false;
+        if (directory->fd < 0 || device_directory_check(directory->rdma_cm_fd, request->name, directory->fd) > 0)
+                return false;
+
+        directory_done(directory);
+        directory->made = false;
+        directory->error = directory_open(request, device, directory);
+        return directory->error >= 0;
+}
+
+static Look attribute_look(const ReconcileRequest *request, const Device *device, Directory *directory, Step step, unsigned port,
                            Attribute attribute) {
         Look look = { .step = step };
 
+        if (directory->error < 0)
+                return (Look) { .step = directory->step, .error = directory->error };
+
         progress_set(request, step, port, attribute);
         look.error = attribute_read(directory->fd, port, attribute, &look.value);
+        if (directory_recover(request, device, directory, look.error))
+                look.error = attribute_read(directory->fd, port, attribute, &look.value);
+        else if (directory->error < 0)
+                look = (Look) { .step = directory->step, .error = directory->error };
         return look;
 }
 
-static int attribute_set(const ReconcileRequest *request, const Directory *directory, unsigned port,
+static int attribute_set(const ReconcileRequest *request, const Device *device, Directory *directory, unsigned port,
                          Attribute attribute, int value, Look *ret_readback) {
         int r;
 
         progress_set(request, STEP_WRITE, port, attribute);
         r = attribute_write(directory->fd, port, attribute, value);
-        *ret_readback = attribute_look(request, directory, STEP_READ_BACK, port, attribute);
+        if (directory_recover(request, device, directory, r))
+                r = attribute_write(directory->fd, port, attribute, value);
+        else if (directory->error < 0)
+                r = directory->error;
+        *ret_readback = attribute_look(request, device, directory, STEP_READ_BACK, port, attribute);
         return r;
 }
 
 /* Without a directory nobody can say; who may make one and could not has a reason to give. */
-static void verdict_without_directory(const ReconcileRequest *request, const Directory *directory, Verdict *verdict,
-                                      Attribute attribute, const Rule *rule, const Stance *stance) {
-        Look look = { .step = directory->step, .error = directory->error };
-
+static void verdict_without_directory(const Directory *directory, Verdict *verdict, Attribute attribute, const Rule *rule,
+                                      const Look *look, const Stance *stance) {
         if (directory->error == -ENOENT && directory->rdma_cm_fd >= 0) {
                 verdict->state = STATE_UNKNOWN;
                 verdict->reason = REASON_NO_DIRECTORY;
         } else
-                verdict_look(verdict, attribute, rule, &look, stance);
+                verdict_look(verdict, attribute, rule, look, stance);
 }
 
 static bool name_changed_hands(const Device *device) {
@@ -175,7 +197,7 @@ static bool name_changed_hands(const Device *device) {
         return device_instance_acquire(device->name, &instance) < 0 || instance != device->instance;
 }
 
-static void reconcile_attribute(const ReconcileRequest *request, const Directory *directory, const Device *device,
+static void reconcile_attribute(const ReconcileRequest *request, const Device *device, Directory *directory,
                                 PortReport *port, Attribute attribute) {
         const PortMemory *memory = request_find_memory(request, device, port->number);
         Verdict *verdict = port->verdicts + attribute;
@@ -187,12 +209,11 @@ static void reconcile_attribute(const ReconcileRequest *request, const Directory
         Look look;
         int r;
 
+        look = attribute_look(request, device, directory, STEP_READ, port->number, attribute);
         if (directory->error < 0) {
-                verdict_without_directory(request, directory, verdict, attribute, port->rule, &stance);
+                verdict_without_directory(directory, verdict, attribute, port->rule, &look, &stance);
                 return;
         }
-
-        look = attribute_look(request, directory, STEP_READ, port->number, attribute);
         if (attribute == ATTRIBUTE_MODE && look.error == 0 && look.value != verdict->wanted) {
                 (void) port_support_acquire(device->name, port->number, &port->support);
                 look.support = port->support;
@@ -205,10 +226,10 @@ static void reconcile_attribute(const ReconcileRequest *request, const Directory
         if (!verdict->due || !stance.may_write)
                 return;
 
-        r = attribute_set(request, directory, port->number, attribute, verdict->wanted, &look);
+        r = attribute_set(request, device, directory, port->number, attribute, verdict->wanted, &look);
         /* Another program may have written in between, which shall not make a failure of this. A second time it is one. */
         if (r >= 0 && look.error == 0 && look.value != verdict->wanted)
-                r = attribute_set(request, directory, port->number, attribute, verdict->wanted, &look);
+                r = attribute_set(request, device, directory, port->number, attribute, verdict->wanted, &look);
         verdict_conclude(verdict, attribute, r, &look);
         /* The directory is but a name: what came of the write is about this device only if it bears the name still. */
         if (name_changed_hands(device))
@@ -216,22 +237,30 @@ static void reconcile_attribute(const ReconcileRequest *request, const Directory
 }
 
 /* What roced leaves alone is shown where it can be seen for nothing. */
-static void unmanaged_look(const ReconcileRequest *request, const Directory *directory, PortReport *port,
+static void unmanaged_look(const ReconcileRequest *request, const Device *device, Directory *directory, PortReport *port,
                            Attribute attribute) {
         Look look;
 
-        look = attribute_look(request, directory, STEP_READ, port->number, attribute);
+        look = attribute_look(request, device, directory, STEP_READ, port->number, attribute);
         if (look.error == 0)
                 port->verdicts[attribute].found = look.value;
 }
 
-static int port_watch(const ReconcileRequest *request, unsigned port) {
+static int watch_add(const ReconcileRequest *request, unsigned port) {
         char path[sizeof(RDMA_CM_PATH) + DEVICE_NAME_LENGTH_MAX + 32];
         int watch;
 
         snprintf(path, sizeof(path), RDMA_CM_PATH "/%s/ports/%u", request->name, port);
         watch = inotify_add_watch(request->inotify_fd, path, WATCH_EVENTS);
         return watch < 0 ? -errno : watch;
+}
+
+static int port_watch(const ReconcileRequest *request, const Device *device, Directory *directory, unsigned port) {
+        int watch = watch_add(request, port);
+
+        if (directory_recover(request, device, directory, watch))
+                watch = watch_add(request, port);
+        return watch;
 }
 
 static bool port_needs_look(const PortReport *port) {
@@ -241,20 +270,19 @@ static bool port_needs_look(const PortReport *port) {
         return false;
 }
 
-static void reconcile_port(const ReconcileRequest *request, const Directory *directory, DeviceReport *report,
-                           PortReport *port) {
+static void reconcile_port(const ReconcileRequest *request, Directory *directory, DeviceReport *report, PortReport *port) {
         /* The watch comes before the first look, so that no write after the look goes unseen. */
         if (request->inotify_fd >= 0 && directory->error >= 0 && port_needs_look(port)) {
-                port->watch = port_watch(request, port->number);
+                port->watch = port_watch(request, report->device, directory, port->number);
                 if (port->watch < 0 && port->watch != -ENOENT)
                         report->watch_error = port->watch;
         }
 
         for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++)
                 if (verdict_needs_look(port->verdicts + a))
-                        reconcile_attribute(request, directory, report->device, port, a);
+                        reconcile_attribute(request, report->device, directory, port, a);
                 else if (port->verdicts[a].state == STATE_UNMANAGED && directory->error >= 0)
-                        unmanaged_look(request, directory, port, a);
+                        unmanaged_look(request, report->device, directory, port, a);
 }
 
 static void reconcile_ports(const ReconcileRequest *request, Directory *directory, DeviceReport *report) {
@@ -345,15 +373,13 @@ static int directory_remove_ours(const char *name) {
 
 /* Removes the directory that this call made, unless another one has its name by now. */
 static int directory_remove_made(const ReconcileRequest *request, const Directory *directory) {
-        struct stat made, found;
         int r;
 
-        if (fstat(directory->fd, &made) < 0)
-                return -errno;
-        if (fstatat(directory->rdma_cm_fd, request->name, &found, AT_SYMLINK_NOFOLLOW) < 0)
-                return errno == ENOENT ? 1 : -errno;
-        if (made.st_ino != found.st_ino)
-                return 0;
+        r = device_directory_check(directory->rdma_cm_fd, request->name, directory->fd);
+        if (r == -ENOENT)
+                return 1;
+        if (r <= 0)
+                return r;
 
         r = device_directory_remove(directory->rdma_cm_fd, request->name);
         if (r >= 0 && request->flags & RECONCILE_WRITE)

@@ -35,9 +35,16 @@ int device_directory_open(int rdma_cm_fd, const char *name) {
         return fd < 0 ? -errno : fd;
 }
 
+int device_directory_check(int rdma_cm_fd, const char *name, int directory_fd) {
+        struct stat open, found;
+
+        if (fstat(directory_fd, &open) < 0 || fstatat(rdma_cm_fd, name, &found, AT_SYMLINK_NOFOLLOW) < 0)
+                return -errno;
+        return open.st_ino == found.st_ino;
+}
+
 int device_directory_make(int rdma_cm_fd, const char *name) {
         _cleanup_close_ int fd = -EBADF;
-        struct stat made, found;
 
         if (mkdirat(rdma_cm_fd, name, 0755) < 0)
                 return -errno;
@@ -54,8 +61,7 @@ int device_directory_make(int rdma_cm_fd, const char *name) {
                 return 0;
 
         /* configfs makes ports/ within the mkdir. Where our directory still stands without, it is on some other file system. */
-        if (fstat(fd, &made) < 0 || fstatat(rdma_cm_fd, name, &found, AT_SYMLINK_NOFOLLOW) < 0 ||
-            made.st_ino != found.st_ino)
+        if (device_directory_check(rdma_cm_fd, name, fd) <= 0)
                 return -ENODEV;
         (void) unlinkat(rdma_cm_fd, name, AT_REMOVEDIR);
         return -ENOTDIR;

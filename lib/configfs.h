@@ -17,6 +17,9 @@ int rdma_cm_open(void);
 /* A fd on the directory of a device, or -ENOENT. */
 int device_directory_open(int rdma_cm_fd, const char *name);
 
+/* 1: the name leads to the directory behind the fd, 0: to another one, -ENOENT: to none. */
+int device_directory_check(int rdma_cm_fd, const char *name, int directory_fd);
+
 /* -EEXIST: is there. -ENODEV: rdma_cm knows no such device (yet). -ENOTDIR: made, but no ports/ appeared in it, so this is not
  * configfs, and it is removed again. */
 int device_directory_make(int rdma_cm_fd, const char *name);
@@ -27,7 +30,8 @@ int device_directory_remove(int rdma_cm_fd, const char *name);
 bool device_directory_has_port(int directory_fd, unsigned port);
 
 /* Opens anew at each call, since an open attribute goes on giving the old value. -ENOENT: this kernel has no such attribute,
- * -ENODEV: the device has gone, or the directory, -EBADMSG: the text is no value. */
+ * -ENODEV: the device has gone, or the directory. -ENOENT is also the answer where the directory is removed
+ * within the call (fs/configfs/file.c: frag_dead). -EBADMSG: the text is no value. */
 int attribute_read(int directory_fd, unsigned port, Attribute attribute, int *ret_value);
 
 /* One write(2). -ENOENT, -ENODEV: as above. -EINVAL for a mode: the port cannot do it, as only the two right texts are ever written. -EMSGSIZE: a short write. */

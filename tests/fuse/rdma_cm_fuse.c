@@ -271,6 +271,8 @@ static int handle_fill(fuse_req_t req, Handle *h) {
 
         if (e.action == ACTION_ERRNO)
                 r = -e.number;
+        else if (h->node->parent->dead)
+                r = -ENOENT;
         else if (!d)
                 r = -ENODEV;
         else if (e.action == ACTION_LIE)
@@ -324,6 +326,8 @@ static void fake_write(fuse_req_t req, fuse_ino_t ino, const char *data, size_t 
 
         if (e.action == ACTION_ERRNO)
                 r = -e.number;
+        else if (h->node->parent->dead)
+                r = -ENOENT;
         else if (!d)
                 r = -ENODEV;
         else if (e.action == ACTION_IGNORE)

@@ -126,21 +126,43 @@ def device_vanishes(w):
     w.stop()
 
 
-@scenario(rows=[27], rings="fuse")
+STEPS = [(operation, skip) for operation, n in (("lookup", 8), ("open", 6), ("read", 4), ("write", 2)) for skip in range(n)]
+
+
+@scenario(rows=[27], rings="fuse", timeout=90)
 def directory_vanishes(w):
-    """Somebody removes it between mkdir and the accesses: made again, and no error."""
+    """Somebody removes it between any two accesses: made again within the same pass, and no word of it."""
     w.add("mock0")
     w.policy(V1_104)
-    for operation, skip in (("lookup", 0), ("lookup", 1), ("lookup", 2), ("open", 0), ("open", 1), ("open", 2), ("open", 3),
-                            ("open", 4), ("open", 5), ("read", 0), ("write", 0), ("read", 1), ("write", 1)):
+    reached = set()
+    for operation, skip in STEPS:
+        n = len(w.accesses())
         w.fault(operation, "rmdir", device="mock0", skip=skip, count=1)
         w.start()
         w.await_port("mock0", 1, "ok", "ok")
+        equal((w.kernel_value("mock0", 1, "mode"), w.kernel_value("mock0", 1, "tos")), ("v1", 104), f"after {operation} {skip}")
+        if [a["operation"] for a in w.accesses()[n:]].count("mkdir") > 1:
+            reached.add(operation)
         w.stop()
         w.clear_faults()
         w.remove("mock0")
         w.add("mock0")
-    equal(w.complaints(3), [], "errors")
+    equal(reached, {"lookup", "open", "read", "write"}, "steps at which it was removed and made again")
+    equal(len(w.changes()), 2 * len(STEPS), "changes told")
+    equal(w.complaints(4), [], "warnings")
+
+
+@scenario(rows=[27], rings="fuse")
+def directory_vanishes_from_a_look(w):
+    """Who only looks makes none, and says then that nobody knows."""
+    w.add("mock0")
+    w.policy(V1_104)
+    for operation, skip in (("open", 0), ("read", 0), ("open", 1), ("read", 1)):
+        w.foreign_mkdir("mock0")
+        w.fault(operation, "rmdir", device="mock0", skip=skip, count=1)
+        equal(w.port("mock0", 1)["tos"]["state"], "unknown", f"state of the TOS after {operation} {skip}")
+        equal(w.directories(), [], "directories")
+        w.clear_faults()
 
 
 @scenario(rows=[26, 27], rings="fuse")

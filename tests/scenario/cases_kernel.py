@@ -105,6 +105,22 @@ def kernel_tos_strings(w):
 
 
 @scenario()
+def kernel_directory_removed_while_open(w):
+    """What is open there stays open, and says that it is gone: not ENODEV, as without a device."""
+    w.add("mock0")
+    w.foreign_mkdir("mock0")
+    port = f"{w.configfs_path}/rdma_cm/mock0/ports/1"
+    with open(f"{port}/default_roce_tos", "rb", buffering=0) as r, open(f"{port}/default_roce_tos", "wb", buffering=0) as wr:
+        w.foreign_rmdir("mock0")
+        refused(errno.ENOENT, r.read)
+        refused(errno.ENOENT, wr.write, b"5")
+        w.foreign_mkdir("mock0")
+        refused(errno.ENOENT, r.read)
+        refused(errno.ENOENT, wr.write, b"5")
+    equal(w.foreign_read("mock0", 1, "tos"), "0\n", "TOS in a directory made anew")
+
+
+@scenario()
 def kernel_value_lives_in_device(w):
     w.add("mock0")
     w.foreign_mkdir("mock0")
