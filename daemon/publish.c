@@ -164,15 +164,14 @@ void service_publish(Service *service, Now now) {
 }
 
 void service_notify_ready(Service *service, Now now) {
+        bool first = answer_give(&service->answer);
         Summary summary;
 
-        service->answer_due = false;
         service_publish(service, now);
         (void) sd_notifyf(false, "READY=1\nSTATUS=%s", service->status ?: "Running");
-        if (service->ready)
+        if (!first)
                 return;
 
-        service->ready = true;
         manager_summarize(service->manager, &summary);
         log_message(LOG_INFO, MESSAGE_STARTED_ID, "Started: %s", service->status ?: "running");
 }

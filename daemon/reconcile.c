@@ -4,15 +4,9 @@
 
 #include "reconcile.h"
 
-#include <fcntl.h>
-#include <sys/inotify.h>
-#include <time.h>
-
+#include "clock.h"
 #include "configfs.h"
 #include "ownership.h"
-
-/* IN_MODIFY follows each write(2), so a writer that keeps its file open is seen too. */
-#define WATCH_EVENTS (IN_MODIFY | IN_DELETE_SELF | IN_ONLYDIR)
 
 /* What one call holds open, and how opening it went. */
 typedef struct Directory {
@@ -25,8 +19,8 @@ typedef struct Directory {
 } Directory;
 
 static void directory_done(Directory *directory) {
-        directory->fd = fd_close(directory->fd);
-        directory->rdma_cm_fd = fd_close(directory->rdma_cm_fd);
+        directory->fd = directory_close(directory->fd);
+        directory->rdma_cm_fd = directory_close(directory->rdma_cm_fd);
 }
 
 DeviceReport *device_report_free(DeviceReport *report) {
@@ -42,12 +36,9 @@ DeviceReport *device_report_free(DeviceReport *report) {
 }
 
 static void progress_set(const ReconcileRequest *request, Step step, unsigned port, int attribute) {
-        struct timespec now;
-
         if (!request->progress)
                 return;
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        atomic_store(&request->progress->begun_usec, (uint64_t) now.tv_sec * USEC_PER_SEC + (uint64_t) now.tv_nsec / 1000);
+        atomic_store(&request->progress->begun_usec, clock_usec(CLOCK_MONOTONIC));
         atomic_store(&request->progress->step, step);
         atomic_store(&request->progress->port, port);
         atomic_store(&request->progress->attribute, attribute);
@@ -101,7 +92,7 @@ static int directory_remake(const ReconcileRequest *request, Directory *director
         bool ours = ownership_check(request->name, directory->fd) > 0;
         int r;
 
-        directory->fd = fd_close(directory->fd);
+        directory->fd = directory_close(directory->fd);
         r = device_directory_remove(directory->rdma_cm_fd, request->name);
         if (r < 0 && r != -ENOENT) {
                 directory->step = STEP_REMOVE;
@@ -246,20 +237,11 @@ static void unmanaged_look(const ReconcileRequest *request, const Device *device
                 port->verdicts[attribute].found = look.value;
 }
 
-static int watch_add(const ReconcileRequest *request, unsigned port) {
-        char path[sizeof(RDMA_CM_PATH) + DEVICE_NAME_LENGTH_MAX + 32];
-        int watch;
-
-        snprintf(path, sizeof(path), RDMA_CM_PATH "/%s/ports/%u", request->name, port);
-        watch = inotify_add_watch(request->inotify_fd, path, WATCH_EVENTS);
-        return watch < 0 ? -errno : watch;
-}
-
 static int port_watch(const ReconcileRequest *request, const Device *device, Directory *directory, unsigned port) {
-        int watch = watch_add(request, port);
+        int watch = port_watch_add(request->inotify_fd, request->name, port);
 
         if (directory_recover(request, device, directory, watch))
-                watch = watch_add(request, port);
+                watch = port_watch_add(request->inotify_fd, request->name, port);
         return watch;
 }
 
@@ -342,7 +324,7 @@ int device_report_begin(const char *name, Policy *policy, Device *device, Device
 
 /* 1: removed, 0: there is none, or it is not ours. */
 static int directory_remove_ours(const char *name) {
-        _cleanup_close_ int rdma_cm_fd = -EBADF, fd = -EBADF;
+        _cleanup_(directory_closep) int rdma_cm_fd = -EBADF, fd = -EBADF;
         int r, removed = 0;
 
         rdma_cm_fd = rdma_cm_open();

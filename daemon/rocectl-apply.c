@@ -4,8 +4,8 @@
  * udevd, and leaves no directory behind. */
 
 #include <signal.h>
-#include <time.h>
 
+#include "clock.h"
 #include "log.h"
 #include "rocectl-output.h"
 #include "rocectl-pass.h"
@@ -18,15 +18,9 @@
 static const unsigned retry_msec[] = { 50, 100, 200, 400, 600, 700 };
 
 static Now now_acquire(void) {
-        struct timespec monotonic, realtime;
-
-        (void) clock_gettime(CLOCK_MONOTONIC, &monotonic);
-        (void) clock_gettime(CLOCK_REALTIME, &realtime);
-        return (Now){
-                .monotonic_usec = (uint64_t) monotonic.tv_sec * USEC_PER_SEC +
-                                  (uint64_t) monotonic.tv_nsec / 1000,
-                .realtime_usec = (uint64_t) realtime.tv_sec * USEC_PER_SEC +
-                                 (uint64_t) realtime.tv_nsec / 1000,
+        return (Now) {
+                .monotonic_usec = clock_usec(CLOCK_MONOTONIC),
+                .realtime_usec = clock_usec(CLOCK_REALTIME),
         };
 }
 

@@ -4,8 +4,8 @@
 
 #include <poll.h>
 #include <sys/inotify.h>
-#include <time.h>
 
+#include "clock.h"
 #include "report-json.h"
 #include "rocectl-document.h"
 #include "rocectl-show.h"
@@ -22,13 +22,6 @@ typedef struct Wait {
         uint64_t end_usec;
         bool closing; /* the daemon has closed its lock, and so may be gone */
 } Wait;
-
-static uint64_t now_usec(void) {
-        struct timespec now;
-
-        (void) clock_gettime(CLOCK_MONOTONIC, &now);
-        return (uint64_t) now.tv_sec * USEC_PER_SEC + (uint64_t) now.tv_nsec / 1000;
-}
 
 static int timeout_parse(const char *text, uint64_t *ret_usec) {
         unsigned long seconds;
@@ -100,7 +93,7 @@ static void wait_hear(Wait *wait) {
 /* True: something was heard; false: the time is up. */
 static bool wait_news(Wait *wait) {
         struct pollfd pollfd = { .fd = wait->inotify_fd, .events = POLLIN };
-        uint64_t now = now_usec(), until = wait->end_usec;
+        uint64_t now = clock_usec(CLOCK_MONOTONIC), until = wait->end_usec;
         struct timespec left;
         int r;
 
@@ -176,6 +169,6 @@ int verb_wait(const Options *options, char **arguments) {
         if (inotify_add_watch(fd, RUNTIME_PATH, IN_MOVED_TO | IN_DELETE | IN_CLOSE_WRITE) < 0 && errno != ENOENT)
                 return complain(CODE_FAILED, "%s cannot be watched: %s", RUNTIME_PATH, strerror(errno));
 
-        wait = (Wait){ .inotify_fd = fd, .end_usec = now_usec() + timeout_usec };
+        wait = (Wait){ .inotify_fd = fd, .end_usec = clock_usec(CLOCK_MONOTONIC) + timeout_usec };
         return wait_loop(options, arguments, &wait);
 }

@@ -7,20 +7,13 @@
 #include <sys/random.h>
 #include <sysexits.h>
 #include <systemd/sd-daemon.h>
-#include <time.h>
 
+#include "clock.h"
 #include "config.h"
 #include "log.h"
 #include "message-ids.h"
 #include "runtime.h"
 #include "service.h"
-
-static uint64_t clock_usec(clockid_t clock) {
-        struct timespec time;
-
-        clock_gettime(clock, &time);
-        return (uint64_t) time.tv_sec * USEC_PER_SEC + (uint64_t) time.tv_nsec / 1000;
-}
 
 Now service_now(void) {
         return (Now) {
@@ -94,14 +87,6 @@ static int service_load_policy(Service *service, Trigger trigger) {
         return 0;
 }
 
-static void service_expect_answer(Service *service, Now now) {
-        /* The start's answer is due at its own time, whatever is reloaded meanwhile. */
-        if (service->answer_due && !service->ready)
-                return;
-        service->answer_due = true;
-        service->answer_by_usec = now.monotonic_usec + SERVICE_READY_USEC;
-}
-
 static int on_reload(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata) {
         Service *service = userdata;
         Now now = service_now();
@@ -109,7 +94,7 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
         if (service->stopping)
                 return 0;
         (void) sd_notifyf(false, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long) now.monotonic_usec);
-        service_expect_answer(service, now);
+        answer_expect(&service->answer, now.monotonic_usec);
         (void) service_load_policy(service, TRIGGER_RELOAD);
         service->unpublished = true;
         return 0;
@@ -167,15 +152,6 @@ static void service_pump_stop(Service *service, Now now) {
         }
 }
 
-/* Units that wait for the start shall find the policy in force, so it waits for udev too; a reload changes nothing about that. */
-static bool service_can_answer(const Service *service, bool settled, Now now) {
-        if (now.monotonic_usec >= service->answer_by_usec)
-                return true;
-        if (service->ready)
-                return settled || service->manager->blocked;
-        return settled && !manager_awaits_udev(service->manager);
-}
-
 static void service_pump_work(Service *service, Now now) {
         Manager *manager = service->manager;
         bool settled;
@@ -190,7 +166,7 @@ static void service_pump_work(Service *service, Now now) {
         settled = manager_is_settled(manager, now.monotonic_usec);
         service->unpublished = manager_take_changed(manager) || service->unpublished;
 
-        if (service->answer_due && service_can_answer(service, settled, now))
+        if (answer_is_due(&service->answer, manager, now.monotonic_usec))
                 service_notify_ready(service, now);
         else if (service->unpublished &&
                  (settled || manager->blocked || now.monotonic_usec >= service->published_usec + SERVICE_PUBLISH_USEC))
@@ -209,8 +185,8 @@ static int service_pump(sd_event_source *source, void *userdata) {
         } else {
                 service_pump_work(service, now);
                 deadline = manager_deadline(service->manager);
-                if (service->answer_due)
-                        deadline = MIN_OF(deadline, service->answer_by_usec);
+                if (service->answer.due)
+                        deadline = MIN_OF(deadline, service->answer.by_usec);
                 if (service->unpublished)
                         deadline = MIN_OF(deadline, service->published_usec + SERVICE_PUBLISH_USEC);
         }
@@ -289,7 +265,7 @@ static int service_run(Service *service) {
         int r;
 
         service->since_usec = now.realtime_usec;
-        service_expect_answer(service, now);
+        answer_expect(&service->answer, now.monotonic_usec);
         (void) sd_event_source_set_time(service->timer, 0);
         (void) sd_event_source_set_enabled(service->timer, SD_EVENT_ONESHOT);
 

@@ -6,12 +6,10 @@
 #include <libudev.h>
 #include <systemd/sd-event.h>
 
+#include "answer.h"
 #include "manager.h"
 #include "settle.h"
 #include "worker.h"
-
-/* READY=1 comes after the first whole pass, or after this with a STATUS that says what hangs; likewise after a reload. */
-#define SERVICE_READY_USEC (10 * USEC_PER_SEC)
 
 /* What stop grants a worker to remove directories. */
 #define SERVICE_STOP_USEC (3 * USEC_PER_SEC)
@@ -34,9 +32,7 @@ struct Service {
 
         uint64_t since_usec; /* realtime */
         char *policy_error;  /* first line of why the last reload was refused; NULL: it was not */
-        bool ready;          /* READY=1 has been said */
-        bool answer_due;     /* READY=1 is due, of start or reload */
-        uint64_t answer_by_usec;
+        Answer answer;
         bool unpublished;
         uint64_t published_usec;
         char *status; /* last STATUS= */

@@ -5,9 +5,13 @@
 #include "configfs.h"
 
 #include <fcntl.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 
 #define DIRECTORY_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+
+/* IN_MODIFY follows each write(2), so a writer that keeps its file open is seen too. */
+#define WATCH_EVENTS (IN_MODIFY | IN_DELETE_SELF | IN_ONLYDIR)
 
 /* Where it is not mounted there is an empty directory of sysfs. */
 static bool configfs_is_mounted(void) {
@@ -33,6 +37,10 @@ int device_directory_open(int rdma_cm_fd, const char *name) {
         int fd = openat(rdma_cm_fd, name, DIRECTORY_FLAGS);
 
         return fd < 0 ? -errno : fd;
+}
+
+int directory_close(int fd) {
+        return fd_close(fd);
 }
 
 int device_directory_check(int rdma_cm_fd, const char *name, int directory_fd) {
@@ -131,4 +139,13 @@ int attribute_write(int directory_fd, unsigned port, Attribute attribute, int va
         if (close(fd) < 0 && r == 0)
                 r = -errno;
         return r;
+}
+
+int port_watch_add(int inotify_fd, const char *name, unsigned port) {
+        char path[sizeof(RDMA_CM_PATH) + DEVICE_NAME_LENGTH_MAX + 32];
+        int watch;
+
+        snprintf(path, sizeof(path), RDMA_CM_PATH "/%s/ports/%u", name, port);
+        watch = inotify_add_watch(inotify_fd, path, WATCH_EVENTS);
+        return watch < 0 ? -errno : watch;
 }

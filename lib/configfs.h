@@ -17,6 +17,13 @@ int rdma_cm_open(void);
 /* A fd on the directory of a device, or -ENOENT. */
 int device_directory_open(int rdma_cm_fd, const char *name);
 
+/* Closes a fd of either kind, negative ones too. Returns -EBADF, to be assigned back. */
+int directory_close(int fd);
+
+static inline void directory_closep(int *fd) {
+        (void) directory_close(*fd);
+}
+
 /* 1: the name leads to the directory behind the fd, 0: to another one, -ENOENT: to none. */
 int device_directory_check(int rdma_cm_fd, const char *name, int directory_fd);
 
@@ -36,3 +43,6 @@ int attribute_read(int directory_fd, unsigned port, Attribute attribute, int *re
 
 /* One write(2). -ENOENT, -ENODEV: as above. -EINVAL for a mode: the port cannot do it, as only the two right texts are ever written. -EMSGSIZE: a short write. */
 int attribute_write(int directory_fd, unsigned port, Attribute attribute, int value);
+
+/* The watch descriptor for writes to the attributes of ports/<port>, and for its removal. -ENOENT: there is none. Does not pin the module. */
+int port_watch_add(int inotify_fd, const char *name, unsigned port);

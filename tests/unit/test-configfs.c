@@ -4,6 +4,7 @@
  */
 
 #include <signal.h>
+#include <sys/inotify.h>
 #include <sys/resource.h>
 
 #include "configfs.h"
@@ -211,6 +212,30 @@ static void test_write_errors(void **state) {
         assert_string_equal(get(PORT_1 "/default_roce_mode"), "RoCE");
 }
 
+static void test_watch(void **state) {
+        int inotify_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC), watch;
+        struct inotify_event events[16];
+
+        assert_return_code(inotify_fd, errno);
+        watch = port_watch_add(inotify_fd, "mlx5_0", 1);
+        assert_return_code(watch, -watch);
+        assert_int_equal(port_watch_add(inotify_fd, "mlx5_0", 1), watch);
+        assert_int_equal(port_watch_add(inotify_fd, "mlx5_0", 2), -ENOENT);
+        assert_int_equal(port_watch_add(inotify_fd, "mlx5_1", 1), -ENOENT);
+        assert_int_equal(port_watch_add(-EBADF, "mlx5_0", 1), -EBADF);
+        put(RDMA_CM_PATH "/mlx5_0/ports/file", "");
+        put_link(RDMA_CM_PATH "/mlx5_0/ports/3", "file");
+        assert_int_equal(port_watch_add(inotify_fd, "mlx5_0", 3), -ENOTDIR);
+
+        assert_int_equal(attribute_write(directory_fd, 1, ATTRIBUTE_TOS, 104), 0);
+        assert_int_not_equal(read(inotify_fd, events, sizeof(events)), -1);
+        assert_int_equal(events[0].wd, watch);
+        assert_int_equal(events[0].mask, IN_MODIFY);
+        assert_string_equal(events[0].name, attribute_file(ATTRIBUTE_TOS));
+        assert_int_equal(directory_close(inotify_fd), -EBADF);
+        assert_int_equal(directory_close(-EBADF), -EBADF);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_root),
@@ -226,6 +251,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(test_write, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_write_makes_nothing, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_write_errors, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_watch, setup, teardown),
         };
 
         namespace_enter();
