@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A rule that names its devices in full by some key (its anchor) is worth trying for those devices only.
- * Rules are sorted by a hash of anchor and value; a port's own values give the few lists to merge. Only a
- * filter: rule_match() has the last word, so that colliding hashes do no harm. */
+/* A rule that says of some key (its anchor) how the value reads, or how it begins, is worth trying for the devices with such a value
+ * only. Rules are put into buckets by a hash of key and text; a port's own values give the few buckets to merge. Only a filter:
+ * rule_match() has the last word, so that what shares a bucket by chance does no harm. */
 
 #include <ctype.h>
 
@@ -10,22 +10,28 @@
 
 #define INDEX_RULES_MIN 16U
 
-/* The most telling first. */
-static const MatchKey anchors[INDEX_KEYS_MAX] = {
-        MATCH_NODE_GUID, MATCH_PCI, MATCH_DEVICE, MATCH_NETDEV, MATCH_PCI_ID, MATCH_DRIVER,
+/* The most telling first: which device it is, in full or by its beginning, goes before which kind. */
+static const struct {
+        MatchKey key;
+        bool literal;
+} anchors[] = {
+        { MATCH_NODE_GUID, true },  { MATCH_PCI, true },  { MATCH_DEVICE, true },  { MATCH_NETDEV, true },
+        { MATCH_NODE_GUID, false }, { MATCH_PCI, false }, { MATCH_DEVICE, false }, { MATCH_NETDEV, false },
+        { MATCH_PCI_ID, true },     { MATCH_DRIVER, true },
+        { MATCH_PCI_ID, false },    { MATCH_DRIVER, false },
 };
 
 typedef struct Entry {
-        uint64_t hash;
-        uint32_t rule;
+        uint32_t bucket, rule;
 } Entry;
 
 struct PolicyIndex {
-        unsigned keys; /* set of 1 << MatchKey that serve as anchors */
-        size_t n_entries;
-        uint64_t *hashes; /* ascending, and of the same hash ascending by rule */
-        uint32_t *rules;  /* of the entry with the same number */
-        uint32_t *others; /* rules without anchor */
+        unsigned keys;                     /* set of 1 << MatchKey that serve as anchors */
+        unsigned lengths[_MATCH_KEY_MAX];  /* of each, set of 1 << length of the beginnings that occur; 1 << 0: values in full */
+        uint32_t mask;                     /* how many buckets there are, less one */
+        uint32_t *starts;                  /* of bucket i, in "rules"; one more at the end */
+        uint32_t *rules;                   /* ascending in each bucket */
+        uint32_t *others;                  /* rules without anchor */
         size_t n_others;
 };
 
@@ -33,7 +39,7 @@ PolicyIndex *policy_index_free(PolicyIndex *index) {
         if (!index)
                 return NULL;
 
-        free(index->hashes);
+        free(index->starts);
         free(index->rules);
         free(index->others);
         free(index);
@@ -42,92 +48,92 @@ PolicyIndex *policy_index_free(PolicyIndex *index) {
 
 DEFINE_CLEANUP(PolicyIndex *, policy_index_free)
 
-/* FNV-1a, case apart: some keys are compared so. */
-static uint64_t value_hash(MatchKey key, const char *value) {
-        uint64_t hash = (14695981039346656037ULL ^ key) * 1099511628211ULL;
+/* Of the first "length" characters of a text, or of all if that is 0. FNV-1a, case apart: some keys are compared so. */
+static uint32_t text_bucket(const PolicyIndex *index, MatchKey key, const char *text, size_t length) {
+        uint64_t hash = (14695981039346656037ULL ^ (key * (INDEX_PREFIX_MAX + 1) + length)) * 1099511628211ULL;
 
-        for (; *value; value++)
-                hash = (hash ^ (unsigned char) tolower((unsigned char) *value)) * 1099511628211ULL;
-        return hash;
+        for (size_t i = 0; length > 0 ? i < length : text[i] != 0; i++)
+                hash = (hash ^ (unsigned char) tolower((unsigned char) text[i])) * 1099511628211ULL;
+        return (uint32_t) (hash ^ hash >> 32) & index->mask;
 }
 
-static size_t rule_count_values(const PatternList *patterns) {
+/* How much of what it matches is given, up to a limit; 0: all of it if it is a literal, else nothing. */
+static size_t pattern_prefix(const Pattern *pattern) {
+        return pattern->literal ? 0 : MIN_OF(strcspn(pattern->text, "*?[\\"), (size_t) INDEX_PREFIX_MAX);
+}
+
+/* How many plain patterns there are, if each can serve. */
+static size_t patterns_count_anchors(const PatternList *patterns, bool literal) {
         size_t n = 0;
 
         for (size_t i = 0; i < patterns->n_items; i++) {
-                if (patterns->items[i].negated)
+                const Pattern *pattern = patterns->items + i;
+
+                if (pattern->negated)
                         continue;
-                if (!patterns->items[i].literal)
+                if (!pattern->literal && (literal || pattern_prefix(pattern) == 0))
                         return 0;
                 n++;
         }
         return n;
 }
 
-static MatchKey rule_find_anchor(const Rule *rule) {
-        for (size_t i = 0; i < INDEX_KEYS_MAX; i++)
-                if (rule_count_values(rule->keys + anchors[i]) > 0)
-                        return anchors[i];
+static MatchKey rule_find_anchor(const Rule *rule, size_t *ret_n) {
+        for (size_t i = 0; i < ELEMENTSOF(anchors); i++) {
+                *ret_n = patterns_count_anchors(rule->keys + anchors[i].key, anchors[i].literal);
+                if (*ret_n > 0)
+                        return anchors[i].key;
+        }
         return _MATCH_KEY_MAX;
 }
 
-static int entry_compare(const void *a, const void *b) {
-        const Entry *x = a, *y = b;
+static void index_add_rule(PolicyIndex *index, const Policy *policy, uint32_t rule, Entry *entries, size_t *n_entries) {
+        const PatternList *patterns;
+        MatchKey key;
+        size_t n;
 
-        if (x->hash != y->hash)
-                return x->hash < y->hash ? -1 : 1;
-        return x->rule < y->rule ? -1 : x->rule > y->rule;
-}
-
-static size_t index_count_entries(const Policy *policy) {
-        size_t n = 0;
-
-        for (size_t i = 0; i < policy->n_rules; i++) {
-                MatchKey key = rule_find_anchor(policy->rules + i);
-
-                if (key != _MATCH_KEY_MAX)
-                        n += rule_count_values(policy->rules[i].keys + key);
+        key = rule_find_anchor(policy->rules + rule, &n);
+        if (n == 0) {
+                index->others[index->n_others++] = rule;
+                return;
         }
-        return n;
-}
 
-static void index_fill(PolicyIndex *index, const Policy *policy, Entry *entries) {
-        size_t n = 0;
+        index->keys |= 1U << key;
+        patterns = policy->rules[rule].keys + key;
+        for (size_t i = 0; i < patterns->n_items; i++) {
+                size_t length = pattern_prefix(patterns->items + i);
 
-        for (size_t i = 0; i < policy->n_rules; i++) {
-                MatchKey key = rule_find_anchor(policy->rules + i);
-                const PatternList *patterns;
-
-                if (key == _MATCH_KEY_MAX) {
-                        index->others[index->n_others++] = (uint32_t) i;
+                if (patterns->items[i].negated)
                         continue;
-                }
-
-                index->keys |= 1U << key;
-                patterns = policy->rules[i].keys + key;
-                for (size_t k = 0; k < patterns->n_items; k++)
-                        if (!patterns->items[k].negated)
-                                entries[n++] = (Entry) { value_hash(key, patterns->items[k].text),
-                                                        (uint32_t) i };
+                index->lengths[key] |= 1U << length;
+                entries[(*n_entries)++] = (Entry) { text_bucket(index, key, patterns->items[i].text, length), rule };
         }
+}
 
-        qsort(entries, n, sizeof(Entry), entry_compare);
-        for (size_t i = 0; i < n; i++) {
-                index->hashes[i] = entries[i].hash;
-                index->rules[i] = entries[i].rule;
-        }
-        index->n_entries = n;
+/* Counting sort, which leaves the rules of a bucket in order. */
+static void index_fill(PolicyIndex *index, const Entry *entries, size_t n_entries) {
+        for (size_t i = 0; i < n_entries; i++)
+                index->starts[entries[i].bucket + 1]++;
+        for (size_t i = 0; i <= index->mask; i++)
+                index->starts[i + 1] += index->starts[i];
+        for (size_t i = n_entries; i-- > 0;)
+                index->rules[--index->starts[entries[i].bucket + 1]] = entries[i].rule;
+        /* Now each bucket's start stands one too far. */
+        memmove(index->starts, index->starts + 1, (index->mask + 1) * sizeof(uint32_t));
+        index->starts[index->mask + 1] = (uint32_t) n_entries;
 }
 
 int policy_index_build(Policy *policy) {
         _cleanup_(policy_index_freep) PolicyIndex *index = NULL;
         _cleanup_free_ Entry *entries = NULL;
-        size_t n;
+        size_t n_entries = 0, n = 0, n_anchors;
 
         if (policy->n_rules < INDEX_RULES_MIN)
                 return 0;
 
-        n = index_count_entries(policy);
+        for (size_t i = 0; i < policy->n_rules; i++)
+                if (rule_find_anchor(policy->rules + i, &n_anchors) != _MATCH_KEY_MAX)
+                        n += n_anchors;
         if (n == 0)
                 return 0;
 
@@ -136,30 +142,19 @@ int policy_index_build(Policy *policy) {
         if (!index || !entries)
                 return -ENOMEM;
 
-        index->hashes = calloc(n, sizeof(uint64_t));
+        while (index->mask < 2 * n)
+                index->mask = index->mask << 1 | 1;
+        index->starts = calloc((size_t) index->mask + 2, sizeof(uint32_t));
         index->rules = calloc(n, sizeof(uint32_t));
         index->others = calloc(policy->n_rules, sizeof(uint32_t));
-        if (!index->hashes || !index->rules || !index->others)
+        if (!index->starts || !index->rules || !index->others)
                 return -ENOMEM;
 
-        index_fill(index, policy, entries);
+        for (size_t i = 0; i < policy->n_rules; i++)
+                index_add_rule(index, policy, (uint32_t) i, entries, &n_entries);
+        index_fill(index, entries, n_entries);
         policy->index = TAKE_PTR(index);
         return 0;
-}
-
-/* The first entry whose hash is not below. */
-static size_t index_find(const PolicyIndex *index, uint64_t hash) {
-        size_t low = 0, high = index->n_entries;
-
-        while (low < high) {
-                size_t middle = low + (high - low) / 2;
-
-                if (index->hashes[middle] < hash)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low;
 }
 
 static void walk_add(PolicyWalk *walk, const uint32_t *rules, size_t n_rules) {
@@ -170,14 +165,27 @@ static void walk_add(PolicyWalk *walk, const uint32_t *rules, size_t n_rules) {
         walk->n_lists++;
 }
 
+static void walk_add_value(PolicyWalk *walk, const PolicyIndex *index, MatchKey key, const char *value) {
+        size_t size = strlen(value);
+
+        for (size_t length = 0; length <= MIN_OF(size, (size_t) INDEX_PREFIX_MAX); length++) {
+                uint32_t bucket;
+
+                if (!(index->lengths[key] & 1U << length))
+                        continue;
+                bucket = text_bucket(index, key, value, length);
+                walk_add(walk, index->rules + index->starts[bucket], index->starts[bucket + 1] - index->starts[bucket]);
+        }
+}
+
 void policy_walk_begin(PolicyWalk *walk, const Policy *policy, const Device *device, const Port *port) {
         const PolicyIndex *index = policy->index;
 
         walk->next = walk->n_rules = walk->n_lists = 0;
 
         /* Rules that hang on a value not yet known must all be seen. */
-        for (size_t i = 0; index && i < INDEX_KEYS_MAX; i++)
-                if ((index->keys & 1U << anchors[i]) && !match_key_is_settled(anchors[i], device, port))
+        for (MatchKey key = 0; index && key < _MATCH_KEY_MAX; key++)
+                if ((index->keys & 1U << key) && !match_key_is_settled(key, device, port))
                         index = NULL;
         if (!index) {
                 walk->n_rules = policy->n_rules;
@@ -185,20 +193,11 @@ void policy_walk_begin(PolicyWalk *walk, const Policy *policy, const Device *dev
         }
 
         walk_add(walk, index->others, index->n_others);
-        for (size_t i = 0; i < INDEX_KEYS_MAX; i++) {
-                const char *value = index->keys & 1U << anchors[i]
-                                                    ? match_key_find_value(anchors[i], device, port)
-                                                    : NULL;
-                size_t first, n = 0;
-                uint64_t hash;
+        for (MatchKey key = 0; key < _MATCH_KEY_MAX; key++) {
+                const char *value = index->keys & 1U << key ? match_key_find_value(key, device, port) : NULL;
 
-                if (!value)
-                        continue;
-                hash = value_hash(anchors[i], value);
-                first = index_find(index, hash);
-                while (first + n < index->n_entries && index->hashes[first + n] == hash)
-                        n++;
-                walk_add(walk, index->rules + first, n);
+                if (value)
+                        walk_add_value(walk, index, key, value);
         }
 }
 

@@ -8,6 +8,7 @@
 #include "policy.h"
 
 #define INDEX_KEYS_MAX 6
+#define INDEX_PREFIX_MAX 16
 
 /* Sets policy->index; 0 or -ENOMEM. A small policy gets none. */
 int policy_index_build(Policy *policy);
@@ -20,7 +21,7 @@ typedef struct PolicyWalk {
         struct {
                 const uint32_t *rules; /* ascending */
                 size_t n_rules;
-        } lists[INDEX_KEYS_MAX + 1];
+        } lists[1 + INDEX_KEYS_MAX * (1 + INDEX_PREFIX_MAX)];
 } PolicyWalk;
 
 void policy_walk_begin(PolicyWalk *walk, const Policy *policy, const Device *device, const Port *port);
