@@ -13,6 +13,7 @@ typedef struct Block Block;
 
 struct Block {
         Block *next;
+        size_t size;
         _Alignas(max_align_t) char bytes[];
 };
 
@@ -45,6 +46,22 @@ Arena *arena_free(Arena *arena) {
         return NULL;
 }
 
+void arena_clear(Arena *arena) {
+        Block *last = arena->blocks;
+
+        if (!last)
+                return;
+        while (last->next) {
+                Block *block = last->next;
+
+                last->next = block->next;
+                free(block);
+        }
+        memset(last->bytes, 0, last->size - arena->left);
+        arena->free = last->bytes;
+        arena->left = last->size;
+}
+
 void *arena_alloc(Arena *arena, size_t size) {
         char *piece;
 
@@ -59,6 +76,7 @@ void *arena_alloc(Arena *arena, size_t size) {
                 if (!block)
                         return NULL;
                 block->next = arena->blocks;
+                block->size = block_size;
                 arena->blocks = block;
                 arena->free = block->bytes;
                 arena->left = block_size;

@@ -13,6 +13,9 @@ Arena *arena_new(void);
 Arena *arena_free(Arena *arena); /* NULL passes; returns NULL */
 DEFINE_CLEANUP(Arena *, arena_free)
 
+/* Takes back all pieces at once; the memory stays for the next ones. */
+void arena_clear(Arena *arena);
+
 /* Zeroed and aligned for any type here; NULL out of memory. */
 void *arena_alloc(Arena *arena, size_t size);
 

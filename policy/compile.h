@@ -17,6 +17,9 @@ typedef struct Compiler {
 /* The rules of one file, appended to the policy. Errors go to the source; 0 or -ENOMEM. */
 int compile_file(Compiler *compiler, const Node *root);
 
+/* One rule, appended likewise. */
+void compile_rule(Compiler *compiler, const Node *node);
+
 /* The value of a rule's "match". */
 void compile_match(Compiler *compiler, const Node *key, const Node *value, Rule *rule);
 

@@ -257,7 +257,7 @@ void source_complain(Source *source, Place place, const char *help, const char *
         Message message;
         va_list arguments;
 
-        if (source->error < 0 || ++source->n_errors > SOURCE_ERRORS_MAX)
+        if (source->error < 0 || ++source->n_errors > SOURCE_ERRORS_MAX || !source->messages)
                 return;
 
         message = (Message){

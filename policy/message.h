@@ -18,7 +18,7 @@ typedef struct Place {
 typedef struct Source {
         const PolicyText *text;
         unsigned file; /* its number in reading order */
-        Messages *messages;
+        Messages *messages; /* NULL: errors are counted only */
         const char *bytes; /* without byte order mark; inside "text", or "copy" */
         size_t size;
         char *copy;

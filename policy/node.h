@@ -32,6 +32,12 @@ struct Node {
  * nodes live in *arena, which may be replaced. */
 int nodes_parse(Source *source, Arena **arena, Node **ret);
 
+/* The same for a file in which nothing is wrong, with less memory: each entry of the list that is the value of "key" at the top of the
+ * file is given to "take" as soon as it is whole, lives no longer than that call, and is not part of the tree. 1: something is wrong
+ * with the file, and nothing was said of it. */
+int nodes_parse_entries(Source *source, Arena *arena, const char *key, void (*take)(void *userdata, const Node *entry),
+                        void *userdata, Node **ret);
+
 /* Takes the byte order mark off and gives how many bytes of source->bytes may be parsed: up to the first
  * character that must not be in the file. If there is one it is described in *ret_what (else NULL), with its
  * place. */

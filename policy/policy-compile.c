@@ -150,7 +150,7 @@ static int rule_set_source(Compiler *compiler, Rule *rule) {
         return 0;
 }
 
-static void compile_rule(Compiler *compiler, const Node *node, Rule *rule) {
+static void rule_fill(Compiler *compiler, const Node *node, Rule *rule) {
         const Node *keys[_RULE_MAX] = {}, *values[_RULE_MAX] = {};
         const Place *place = node->children ? &node->children->place : &node->place;
         Source *source = compiler->source;
@@ -198,6 +198,26 @@ static Rule *compiler_add_rule(Compiler *compiler) {
         return policy->rules + policy->n_rules++;
 }
 
+void compile_rule(Compiler *compiler, const Node *node) {
+        Source *source = compiler->source;
+        Rule *rule;
+
+        if (node->kind == NODE_BROKEN)
+                return;
+        if (node->kind != NODE_MAP) {
+                source_complain(source, node->place, "- match: any", "a rule is a map%s",
+                                node->kind == NODE_LIST ? ", not a list" : ", not a single value");
+                return;
+        }
+
+        rule = compiler_add_rule(compiler);
+        if (rule)
+                rule_fill(compiler, node, rule);
+        /* There will be no policy: only the errors count from here on. */
+        if (source->n_errors > 0)
+                compiler->policy->n_rules = 0;
+}
+
 static void compile_rules(Compiler *compiler, const Node *list) {
         Source *source = compiler->source;
 
@@ -213,23 +233,8 @@ static void compile_rules(Compiler *compiler, const Node *list) {
                 return;
         }
 
-        for (const Node *node = list->children; node && source->error == 0; node = node->next) {
-                Rule *rule;
-
-                if (node->kind == NODE_BROKEN)
-                        continue;
-                if (node->kind != NODE_MAP) {
-                        source_complain(source, node->place, "- match: any", "a rule is a map%s",
-                                        node->kind == NODE_LIST ? ", not a list" : ", not a single value");
-                        continue;
-                }
-                rule = compiler_add_rule(compiler);
-                if (rule)
-                        compile_rule(compiler, node, rule);
-                /* There will be no policy: only the errors count from here on. */
-                if (source->n_errors > 0)
-                        compiler->policy->n_rules = 0;
-        }
+        for (const Node *node = list->children; node && source->error == 0; node = node->next)
+                compile_rule(compiler, node);
 }
 
 static void compile_version(Source *source, const Node *value) {

@@ -33,6 +33,46 @@ void policy_texts_hash(const PolicyText *texts, size_t n_texts, char ret[static 
                 snprintf(ret + 2 * i, 3, "%02x", digest[i]);
 }
 
+/* Of a rule until its file has been read to the end. */
+#define ENFORCEMENT_OF_FILE ((Enforcement) -1)
+
+static void take_rule(void *userdata, const Node *node) {
+        Compiler *compiler = userdata;
+
+        if (compiler->source->n_errors == 0 && compiler->source->error == 0)
+                compile_rule(compiler, node);
+}
+
+/* Rule by rule, so that the nodes of one need memory at a time: that of all takes as long to come by as the parsing itself. 1: something
+ * is wrong with the file. */
+static int policy_parse_good(Compiler *compiler, const PolicyText *text, unsigned file) {
+        _cleanup_(arena_freep) Arena *arena = arena_new();
+        size_t first = compiler->policy->n_rules;
+        Source source = {
+                .text = text,
+                .file = file,
+        };
+        Node *root = NULL;
+        int r;
+
+        if (!arena)
+                return -ENOMEM;
+
+        compiler->source = &source;
+        compiler->enforcement = ENFORCEMENT_OF_FILE;
+        r = nodes_parse_entries(&source, arena, "rules", take_rule, compiler, &root);
+        if (r == 0)
+                r = compile_file(compiler, root);
+        if (r == 0 && source.n_errors > 0)
+                r = 1;
+        free(source.copy);
+
+        for (size_t i = first; r == 0 && i < compiler->policy->n_rules; i++)
+                if (compiler->policy->rules[i].enforcement == ENFORCEMENT_OF_FILE)
+                        compiler->policy->rules[i].enforcement = compiler->enforcement;
+        return r;
+}
+
 /* One file: 0 with its errors counted, or -ENOMEM. */
 static int policy_parse_text(Compiler *compiler, const PolicyText *text, unsigned file, Messages *messages,
                              unsigned *n_errors) {
@@ -55,6 +95,11 @@ static int policy_parse_text(Compiler *compiler, const PolicyText *text, unsigne
                                     "the file is larger than %u bytes", POLICY_FILE_SIZE_MAX);
         }
 
+        r = policy_parse_good(compiler, text, file);
+        if (r <= 0)
+                return r;
+
+        /* What is wrong can be told only from all of it. */
         compiler->source = &source;
         r = nodes_parse(&source, &arena, &root);
         if (r >= 0 && root)

@@ -99,15 +99,19 @@ size_t source_check_encoding(Source *source, const char **ret_what, Place *ret_p
         }
 
         for (size_t i = 0, length; i < size; i += length) {
+                unsigned char byte = (unsigned char) source->bytes[i];
                 uint32_t c;
 
+                if (byte >= ' ' && byte < 0x7f) {
+                        length = 1;
+                        place.column++;
+                        continue;
+                }
                 length = utf8_decode(source->bytes + i, size - i, &c);
-                if (c < ' ' || c >= 0x7f) {
-                        *ret_what = character_objection(source, i, length, c);
-                        if (*ret_what) {
-                                *ret_place = place;
-                                return i;
-                        }
+                *ret_what = character_objection(source, i, length, c);
+                if (*ret_what) {
+                        *ret_place = place;
+                        return i;
                 }
                 place.column++;
                 if (c == '\n') {

@@ -9,6 +9,17 @@
 #include "node.h"
 #include "text.h"
 
+/* Of one list at the top, whose entries are given away one by one. */
+typedef struct Entries {
+        const char *key;
+        void (*take)(void *userdata, const Node *entry);
+        void *userdata;
+        Arena *arena;          /* of the entry that is being read */
+        const Node *last_key;  /* at the top; NULL: a key comes next */
+        Node *list;            /* while it is open */
+        bool stray;            /* it holds what is neither list nor map */
+} Entries;
+
 typedef struct Builder {
         Source *source;
         Arena *arena;
@@ -20,6 +31,7 @@ typedef struct Builder {
         Node **tails[NODE_DEPTH_MAX]; /* where the next child of open[i] goes */
         size_t depth;
         unsigned n_documents;
+        Entries *entries; /* NULL: all is kept */
 } Builder;
 
 static void builder_complain(Builder *builder, Place place, const char *format, ...) PRINTF(3, 4);
@@ -52,8 +64,21 @@ static Place event_place(const yaml_event_t *event) {
         };
 }
 
+/* Keys and values at the top, in turn. */
+static void entries_see(Entries *entries, Node *node) {
+        const Node *key = entries->last_key;
+
+        entries->last_key = key ? NULL : node;
+        if (key && key->kind == NODE_SCALAR && key->text && streq(key->text, entries->key) && node->kind == NODE_LIST)
+                entries->list = node;
+}
+
+static Arena *builder_arena(const Builder *builder) {
+        return builder->entries && builder->entries->list ? builder->entries->arena : builder->arena;
+}
+
 static Node *builder_add(Builder *builder, NodeKind kind, const yaml_event_t *event) {
-        Node *node = arena_alloc(builder->arena, sizeof(Node));
+        Node *node = arena_alloc(builder_arena(builder), sizeof(Node));
 
         if (!node) {
                 builder->source->error = -ENOMEM;
@@ -69,6 +94,8 @@ static Node *builder_add(Builder *builder, NodeKind kind, const yaml_event_t *ev
                 *builder->tails[builder->depth - 1] = node;
                 builder->tails[builder->depth - 1] = &node->next;
         }
+        if (builder->entries && builder->depth == 1)
+                entries_see(builder->entries, node);
         return node;
 }
 
@@ -123,7 +150,7 @@ static void builder_scalar(Builder *builder, const yaml_event_t *event) {
 
         node->plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
         node->size = (unsigned) size;
-        node->text = arena_copy(builder->arena, value, size);
+        node->text = arena_copy(builder_arena(builder), value, size);
         if (!node->text)
                 builder->source->error = -ENOMEM;
 }
@@ -172,6 +199,24 @@ static bool builder_document(Builder *builder, const yaml_event_t *event) {
         return true;
 }
 
+/* After the end of a list or map: it may have been an entry, or their list. */
+static void builder_give_entry(Builder *builder) {
+        Entries *entries = builder->entries;
+
+        if (builder->depth == 1 && entries->list) {
+                entries->stray = entries->stray || entries->list->children;
+                entries->list = NULL;
+        }
+        if (builder->depth != 2 || !entries->list)
+                return;
+
+        entries->stray = entries->stray || entries->list->children != builder->open[2];
+        entries->take(entries->userdata, builder->open[2]);
+        arena_clear(entries->arena);
+        entries->list->children = NULL;
+        builder->tails[1] = &entries->list->children;
+}
+
 /* False: stop here. */
 static bool builder_take(Builder *builder, const yaml_event_t *event) {
         switch (event->type) {
@@ -186,6 +231,8 @@ static bool builder_take(Builder *builder, const yaml_event_t *event) {
         case YAML_SEQUENCE_END_EVENT:
         case YAML_MAPPING_END_EVENT:
                 builder->depth--;
+                if (builder->entries)
+                        builder_give_entry(builder);
                 return true;
         case YAML_ALIAS_EVENT:
                 (void) builder_add(builder, NODE_BROKEN, event);
@@ -246,7 +293,7 @@ static int builder_run(Builder *builder, SyntaxError *ret_error) {
         yaml_parser_set_input_string(&parser, (const unsigned char *) builder->source->bytes,
                                      builder->limit);
 
-        while (more && builder->source->error == 0) {
+        while (more && builder->source->error == 0 && !(builder->entries && builder->source->n_errors > 0)) {
                 if (!yaml_parser_parse(&parser, &event)) {
                         r = parser.error == YAML_MEMORY_ERROR ? -ENOMEM : 1;
                         break;
@@ -275,6 +322,43 @@ static int builder_run(Builder *builder, SyntaxError *ret_error) {
 
 static bool node_is_nothing(const Node *node) {
         return !node || (node->kind == NODE_SCALAR && node->plain && node->size == 0);
+}
+
+int nodes_parse_entries(Source *source, Arena *arena, const char *key, void (*take)(void *userdata, const Node *entry),
+                        void *userdata, Node **ret) {
+        _cleanup_(arena_freep) Arena *entry_arena = arena_new();
+        Entries entries = {
+                .key = key,
+                .take = take,
+                .userdata = userdata,
+                .arena = entry_arena,
+        };
+        Builder builder = {
+                .source = source,
+                .arena = arena,
+                .entries = &entries,
+        };
+        SyntaxError error;
+        const char *what;
+        Place place;
+        int r;
+
+        if (!entry_arena)
+                return -ENOMEM;
+        builder.limit = source_check_encoding(source, &what, &place);
+        if (source->error < 0)
+                return source->error;
+        if (what)
+                return 1;
+
+        r = builder_run(&builder, &error);
+        if (r != 0)
+                return r;
+        if (source->n_errors > 0 || entries.stray || node_is_nothing(builder.root))
+                return 1;
+
+        *ret = builder.root;
+        return 0;
 }
 
 int nodes_parse(Source *source, Arena **arena, Node **ret) {

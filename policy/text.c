@@ -20,11 +20,15 @@ size_t utf8_decode(const char *text, size_t size, uint32_t *ret) {
                                        : 0;
         uint32_t character;
 
+        if (length == 1) {
+                *ret = first;
+                return 1;
+        }
         *ret = CHARACTER_INVALID;
         if (length == 0 || length > size)
                 return 1;
 
-        character = length == 1 ? first : first & (0x7fU >> length);
+        character = first & (0x7fU >> length);
         for (size_t i = 1; i < length; i++) {
                 if (((unsigned char) text[i] & 0xc0) != 0x80)
                         return 1;

@@ -114,6 +114,14 @@ static void test_one_line(void **state) {
         expect_error("version: 1\nrules: [", "{},", 300000, "]\n", 2, 9, "this rule has no 'match'");
 }
 
+/* What is no rule is found among rules, however many of them have been read and given up by then. */
+static void test_no_rule_among_rules(void **state) {
+        expect_error("version: 1\nrules: [v2", ", {match: any}", 10000, "]\n", 2, 9,
+                     "a rule is a map, not a single value");
+        expect_error("version: 1\nrules: [", "{match: any}, ", 10000, "v2]\n", 2, 140009,
+                     "a rule is a map, not a single value");
+}
+
 static void test_many_keys(void **state) {
         expect_error("{version: 1, rules: []", ", x: 1", 170000, "}\n", 1, 25,
                      "unknown key 'x' at the top of the file");
@@ -183,6 +191,7 @@ int main(void) {
                 cmocka_unit_test(test_depth),
                 cmocka_unit_test(test_aliases),
                 cmocka_unit_test(test_one_line),
+                cmocka_unit_test(test_no_rule_among_rules),
                 cmocka_unit_test(test_many_keys),
                 cmocka_unit_test(test_long_texts),
                 cmocka_unit_test(test_bytes),
