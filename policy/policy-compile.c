@@ -2,6 +2,8 @@
 
 /* Nodes to rules: the keys at the top of a file and in a rule. Must not read files nor know libyaml. */
 
+#include <ctype.h>
+
 #include "compile.h"
 #include "text.h"
 
@@ -60,7 +62,8 @@ static int compile_dscp(Source *source, const Node *node) {
         if (!compile_scalar(source, node, "dscp", takes))
                 return -1;
 
-        dscp = dscp_from_name(node->text);
+        /* Most are numbers, and no name begins with a digit. */
+        dscp = isdigit((unsigned char) node->text[0]) ? -EINVAL : dscp_from_name(node->text);
         if (dscp >= 0)
                 return dscp;
 
