@@ -2,6 +2,7 @@
 
 """Kinds of devices and ports, and what becomes of them while the daemon runs."""
 
+import os
 import time
 
 from world import URGENT, check, equal, matches, scenario
@@ -293,9 +294,30 @@ rules:
     equal(w.complaints(4), [], "warnings")
 
 
+@scenario()
+def port_type_changes(w):
+    """The driver of a VPI card registers it anew for that: each port is judged by what it now is."""
+    w.policy(ALL_V1)
+    w.add("mock0", ["ib", "v1v2"])
+    w.start()
+    for ports in (["v1v2", "v1v2"], ["ib", "ib"], ["v1v2", "ib"]):
+        w.remove("mock0")
+        w.add("mock0", ports)
+        state = {"ib": "not-roce", "v1v2": "ok"}
+        for number, kind in enumerate(ports, 1):
+            w.await_port("mock0", number, state[kind], state[kind])
+            if kind == "v1v2":
+                w.await_kernel("mock0", number, mode="v1", tos=104)
+        if "v1v2" not in ports:
+            w.wait_until(lambda: not w.directories(), "no directory is left")
+    equal(sorted(r["ROCED_PORT"] for r in w.changes()), ["1"] * 4 + ["2"] * 4, "ports of the changes told")
+    equal(w.complaints(4), [], "warnings")
+
+
 @scenario(rows=[24], timeout=120)
 def virtual_functions_come_and_go(w):
-    n, rounds = (127, 8) if w.name == "fuse" else (32, 4)
+    n, rounds = (127, int(os.environ.get("ROCED_CHURN_ROUNDS", "8"))) if w.name == "fuse" else \
+        (32, int(os.environ.get("ROCED_CHURN_ROUNDS", "4")))
     w.policy(ALL_V1)
     w.start()
     files, memory = w.open_files(), []

@@ -39,6 +39,9 @@ def prepare(suite):
     fcntl.flock(os.open(paths[0], os.O_RDONLY | os.O_CLOEXEC), fcntl.LOCK_SH)
     return paths
 
+# Variables with which one chooses what the scenarios do.
+PASSED_ON = ('ROCED_CHURN_ROUNDS', 'ROCED_PATIENCE', 'ROCED_SOAK_SECONDS', 'ROCED_SOAK_SEED', 'ROCED_WINDOW_ROUNDS')
+
 
 class Vm:
     """One virtual machine. Its files are in self.directory, which outlives it: console.log, qemu.log and, once it has
@@ -76,6 +79,8 @@ class Vm:
 
         with open(os.path.join(run, 'arguments'), 'w') as f:
             f.writelines(argument + '\n' for argument in self.arguments or [])
+        with open(os.path.join(run, 'environment'), 'w') as f:
+            f.writelines(f'{name}={value}\n' for name, value in os.environ.items() if name in PASSED_ON)
         if self.script:
             shutil.copy(self.script, os.path.join(run, 'script'))
             os.chmod(os.path.join(run, 'script'), 0o755)
