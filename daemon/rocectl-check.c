@@ -4,6 +4,7 @@
  * to tell which rules match none of them. */
 
 #include "device.h"
+#include "policy-load.h"
 #include "report-json.h"
 #include "rocectl-output.h"
 #include "rocectl-policy.h"
@@ -80,7 +81,7 @@ static void print_valid(const char *file, const Judge *judge) {
         const Policy *policy = judge->policy;
 
         if (!policy) {
-                output_line("No policy is installed, nothing is managed.");
+                output_line("No policy is installed, neither " POLICY_FILE " nor a drop-in; nothing is managed.");
                 return;
         }
 

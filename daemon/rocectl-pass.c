@@ -249,7 +249,7 @@ static void print_problems(const Pass *pass, bool applied) {
 /* One sentence for each kind of thing there is. */
 static void print_sum(const Count *count, const Judge *judge, bool applied) {
         if (!judge->policy)
-                output_line("There is no policy, so nothing is managed.");
+                output_line("No policy is installed, neither " POLICY_FILE " nor a drop-in; nothing is managed.");
         else if (count->changes + count->problems + count->unknown == 0)
                 output_line("Nothing to do: %zu RoCE port%s as the policy wants.", count->ports,
                             count->ports == 1 ? " is" : "s are");

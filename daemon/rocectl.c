@@ -16,6 +16,7 @@ typedef struct Verb {
         bool takes_arguments;
         const char *summary;
         const char *help; /* what more there is to know */
+        const char *codes; /* what the exit codes 0 and 3 mean; NULL: compliant and not */
         int own_option;   /* the one option that only this verb takes; 0: none */
         int (*run)(const Options *options, char **arguments);
 } Verb;
@@ -28,51 +29,51 @@ static const Verb verbs[] = {
           "With one DEVICE all that is known of it is shown. Any user may ask; nothing is changed.\n"
           "MODE and TOS show what was found, and after the arrow what is wanted if that differs.\n"
           "With --policy, or where roced does not run, ports are judged by the policy on disk.\n",
-          0, verb_status },
+          NULL, 0, verb_status },
         { "check", "[FILE...]", true, "Test policies, with no daemon and no privileges",
           "Without FILE the installed policy is tested with its drop-ins; '-' is standard input.\n"
           "Errors and warnings go to stderr, with --quiet only errors.\n",
-          0, verb_check },
+          "0 valid", 0, verb_check },
         { "plan", "[--peers FILE...]", true, "Show what a pass would change, and change nothing",
           "      --peers        tell whom of other hosts the changes would cut off: each FILE is\n"
           "                     what \"status --json\" wrote on one of them\n\n"
           "Judges by the policy on disk, also while roced runs with another. As root it may make\n"
           "a directory in configfs for a moment, to be able to look.\n",
-          OPTION_PEERS, verb_plan },
+          NULL, OPTION_PEERS, verb_plan },
         { "explain", "DEVICE[/PORT]", true, "Tell why a port is as it is: each rule, and what came of it",
           "Shows for each rule that was tried what of it did not match, the rule that won, what the\n"
           "kernel holds, what the port supports, and the last record in the journal about it.\n"
           "Any user may ask; nothing is changed.\n",
-          0, verb_explain },
+          NULL, 0, verb_explain },
         { "apply", "", false, "Do one pass without the daemon",
-          "For an initramfs, a container, a host without systemd. Refuses while roced runs.\n", 0, verb_apply },
+          "For an initramfs, a container, a host without systemd. Refuses while roced runs.\n", NULL, 0, verb_apply },
         { "compat", "A B | FILE...", true, "Tell who reaches whom, by RoCE version",
           "Of two modes, v1 or v2: whether a client in mode A reaches a server in mode B.\n"
           "Of files that \"status --json\" wrote on many hosts: which of them do not reach which,\n"
           "and through which ports. '-' is standard input.\n",
-          0, verb_compat },
+          "0 all clients reach all servers, 3 not all, or it is not known", 0, verb_compat },
         { "doctor", "", false, "Find what stops RoCE here, with the remedy",
           "Looks at configfs, rdma_cm, policy, daemon, GIDs, other tools that write, and the ports'\n"
           "DCB state. Changes nothing; rocectl(1) lists what it can find.\n",
-          0, verb_doctor },
+          "0 nothing found, 3 something", 0, verb_doctor },
         { "generate", "", false, "Write a policy that describes the host as it stands",
-          "To stdout, by keys that last. What cannot be seen is left out, named on stderr, and makes\n"
-          "the exit code 3. As root it may make a directory in configfs for a moment, to look.\n",
-          0, verb_generate },
+          "To stdout, by keys that last. What cannot be seen is left out and named on stderr. As root\n"
+          "it may make a directory in configfs for a moment, to be able to look.\n",
+          "0 done, 3 something could not be seen", 0, verb_generate },
         { "wait", "[DEVICE...]", true, "Wait until nothing is pending",
           "      --timeout SEC  wait so long at most, 90 seconds if not told\n\n"
           "Waits until roced has judged all ports, or those of the devices named, and for such a\n"
-          "device to be there. Exits 0 if all is compliant, 3 if it is not or the time is up.\n",
-          OPTION_TIMEOUT, verb_wait },
+          "device to be there.\n",
+          "0 all is compliant, 3 it is not, or the time is up", OPTION_TIMEOUT, verb_wait },
         { "log", "[DEVICE...]", true, "Show what roced and rocectl did, from the journal",
           "      --since TIME   leave out what is older; TIME is \"2026-01-31 13:00\", \"13:00\", \"today\",\n"
           "                     \"yesterday\", \"-1h\" or \"2 days ago\"\n\n"
           "A line a record, the oldest first: changes, what was not as wanted and why, by which rule.\n",
-          OPTION_SINCE, verb_log },
+          "0 done", OPTION_SINCE, verb_log },
         { "metrics", "", false, "Write the state as Prometheus text",
           "For the textfile collector of node_exporter; a unit and a timer that write its file are\n"
-          "among the examples. Exits 0 whatever the state.\n",
-          0, verb_metrics },
+          "among the examples.\n",
+          "0 done, whatever the state", 0, verb_metrics },
 };
 
 static const struct option long_options[] = {
@@ -99,9 +100,10 @@ static const char options_help[] =
         "      --version      print the version\n"
         "  -h, --help         print this help, or that of a verb\n";
 
-static const char codes_help[] =
-        "Exit code: 0 done and compliant, 1 it could not be done, 2 wrong usage or invalid policy,\n"
-        "3 done and not compliant.\n";
+static void print_codes_help(FILE *f, const char *codes) {
+        fprintf(f, "Exit code: %s,\n1 it could not be done, 2 wrong usage or invalid policy.\n\nSee rocectl(1).\n",
+                codes ? codes : "0 done and compliant, 3 done and not compliant");
+}
 
 static void print_help(FILE *f) {
         fprintf(f,
@@ -110,7 +112,8 @@ static void print_help(FILE *f) {
                 program_invocation_short_name);
         for (size_t i = 0; i < ELEMENTSOF(verbs); i++)
                 fprintf(f, "  %-8s %-17s  %s\n", verbs[i].name, verbs[i].arguments, verbs[i].summary);
-        fprintf(f, "\n%s%s\n%s\nSee rocectl(1).\n", policy_help, options_help, codes_help);
+        fprintf(f, "\n%s%s\n", policy_help, options_help);
+        print_codes_help(f, NULL);
 }
 
 /* The others judge nothing. */
@@ -120,9 +123,10 @@ static bool verb_takes_policy(const Verb *verb) {
 }
 
 static void print_verb_help(const Verb *verb) {
-        printf("Usage: %s %s%s%s [OPTION...]\n\n%s.\n\n%s\n%s%s\n%s\nSee rocectl(1).\n",
+        printf("Usage: %s %s%s%s [OPTION...]\n\n%s.\n\n%s\n%s%s\n",
                program_invocation_short_name, verb->name, verb->arguments[0] ? " " : "", verb->arguments,
-               verb->summary, verb->help, verb_takes_policy(verb) ? policy_help : "", options_help, codes_help);
+               verb->summary, verb->help, verb_takes_policy(verb) ? policy_help : "", options_help);
+        print_codes_help(stdout, verb->codes);
 }
 
 /* "dashes" go before the word in what is said. */

@@ -248,6 +248,17 @@ static void compile_version(Source *source, const Node *value) {
                                 "version %u is not known here; the one known version is 1", version);
 }
 
+/* A key that is there under another name, which has been said, is not missing too. */
+static bool key_is_misspelt(const Node *map, const char *name) {
+        for (const Node *key = map->children; key; key = key->next->next) {
+                const char *nearest = key->kind == NODE_SCALAR ? text_nearest(key->text, top_keys, _TOP_MAX) : NULL;
+
+                if (nearest && streq(nearest, name) && !streq(key->text, name))
+                        return true;
+        }
+        return false;
+}
+
 int compile_file(Compiler *compiler, const Node *root) {
         const Node *keys[_TOP_MAX] = {}, *values[_TOP_MAX] = {};
         Source *source = compiler->source;
@@ -273,14 +284,14 @@ int compile_file(Compiler *compiler, const Node *root) {
         compile_map(source, root, top_keys, _TOP_MAX, "at the top of the file", keys, values);
         if (keys[TOP_VERSION])
                 compile_version(source, values[TOP_VERSION]);
-        else if (!root->cut)
+        else if (!root->cut && !key_is_misspelt(root, "version"))
                 source_complain(source, start, NULL, "'version: 1' is missing");
         if (keys[TOP_ENFORCEMENT])
                 compiler->enforcement =
                                 compile_enforcement(compiler, values[TOP_ENFORCEMENT], ENFORCEMENT_ENFORCE);
         if (keys[TOP_RULES])
                 compile_rules(compiler, values[TOP_RULES]);
-        else if (!root->cut)
+        else if (!root->cut && !key_is_misspelt(root, "rules"))
                 source_complain(source, start, "rules: [] is for none", "'rules' is missing");
 
         return source->error;

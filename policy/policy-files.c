@@ -11,8 +11,10 @@
 #include "message.h"
 #include "text.h"
 
-#define POLICY_FILE "/etc/roced/policy.yaml"
 #define DROP_IN_SUFFIX ".yaml"
+#define POLICY_MISNAMED_DIRECTORY "/etc/roced"
+#define POLICY_MISNAMED "policy.yml"
+#define OTHER_SUFFIX ".yml" /* that people also give to YAML */
 
 /* A directory that changes while it is read is read again, this often. */
 #define LIST_TRIES_MAX 5
@@ -108,6 +110,31 @@ static void directory_closep(DIR **directory) {
                 closedir(*directory);
 }
 
+/* Whoever wrote it thinks that it counts. */
+static int name_lint(Messages *messages, const char *directory, const char *name) {
+        size_t length = strlen(name), suffix = strlen(OTHER_SUFFIX);
+        _cleanup_free_ char *path = NULL;
+
+        if (!messages || name[0] == '.' || length <= suffix || !streq(name + length - suffix, OTHER_SUFFIX))
+                return 0;
+        if (asprintf(&path, "%s/%s", directory, name) < 0) {
+                path = NULL;
+                return -ENOMEM;
+        }
+        return messages_add(messages, SEVERITY_WARNING, path, 0, 0, 0, "is not read: the name of a policy ends in " DROP_IN_SUFFIX);
+}
+
+/* Likewise for the policy itself. */
+static int misnamed_lint(const char *root, Messages *messages) {
+        _cleanup_free_ char *full = NULL;
+
+        if (asprintf(&full, "%s%s", root, POLICY_MISNAMED_DIRECTORY "/" POLICY_MISNAMED) < 0) {
+                full = NULL;
+                return -ENOMEM;
+        }
+        return access(full, F_OK) < 0 ? 0 : name_lint(messages, POLICY_MISNAMED_DIRECTORY, POLICY_MISNAMED);
+}
+
 /* Adds the names of one directory. */
 static int drop_ins_list(DropIns *drop_ins, const char *directory, const char *root, Messages *messages) {
         _cleanup_(directory_closep) DIR *stream = NULL;
@@ -125,9 +152,8 @@ static int drop_ins_list(DropIns *drop_ins, const char *directory, const char *r
                 return errno == ENOENT ? 0 : file_complain_errno(messages, directory, 0, -errno);
 
         while ((errno = 0, entry = readdir(stream))) {
-                if (!drop_in_name_counts(entry->d_name))
-                        continue;
-                r = drop_ins_add(drop_ins, directory, entry->d_name);
+                r = drop_in_name_counts(entry->d_name) ? drop_ins_add(drop_ins, directory, entry->d_name)
+                                                       : name_lint(messages, directory, entry->d_name);
                 if (r < 0)
                         return r;
         }
@@ -357,6 +383,8 @@ static int installed_read(const char *root, PolicyTexts *texts, Messages *messag
         }
 
         r = file_read(POLICY_FILE, root, false, (unsigned) texts->n_items, texts, &outcome, messages);
+        if (r == 0 && outcome == OUTCOME_GONE)
+                r = misnamed_lint(root, messages);
         return error ?: r;
 }
 

@@ -84,11 +84,33 @@ static int lint_tos(const Policy *policy, const Rule *rule, Messages *messages) 
         return r;
 }
 
+/* Names that could have such a character in them, but do not. */
+static int lint_lists(const Policy *policy, const Rule *rule, Messages *messages) {
+        static const MatchKey keys[] = { MATCH_DEVICE, MATCH_DRIVER, MATCH_NETDEV };
+        char shown[TEXT_SHOWN_MAX];
+        int r = 0;
+
+        for (size_t i = 0; i < ELEMENTSOF(keys); i++) {
+                const PatternList *list = rule->keys + keys[i];
+
+                for (size_t k = 0; r == 0 && k < list->n_items; k++) {
+                        const char *text = list->items[k].text;
+
+                        if (text && strpbrk(text, ", ;"))
+                                r = messages_add(messages, SEVERITY_WARNING, rule->file, policy_file_number(policy, rule),
+                                                 rule->line, rule->column,
+                                                 "'%s' is one pattern; a list of them is written [a, b]",
+                                                 text_show(text, strlen(text), shown));
+                }
+        }
+        return r;
+}
+
 int policy_lint(const Policy *policy, Messages *messages) {
         int r = lint_unreachable(policy, messages);
 
         for (size_t i = 0; r == 0 && i < policy->n_rules; i++)
-                r = lint_tos(policy, policy->rules + i, messages);
+                r = lint_tos(policy, policy->rules + i, messages) ?: lint_lists(policy, policy->rules + i, messages);
 
         messages_sort(messages);
         return r;

@@ -8,6 +8,7 @@
 #include "base.h"
 #include "policy.h"
 
+#define POLICY_FILE "/etc/roced/policy.yaml"
 #define POLICY_FILE_SIZE_MAX (1024U * 1024U)
 
 typedef enum Severity {

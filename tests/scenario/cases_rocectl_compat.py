@@ -43,6 +43,8 @@ def compat_modes(w):
         equal(process.stdout.splitlines()[0], f"A client in mode {client} {verb} a server in mode {server}.", "text")
         equal(w.json("compat", client, server), {"schema": 1, "client": client, "server": server, "connects": reaches}, "JSON")
         equal(w.check_exit(w.rocectl("compat", "-q", client, server), 0 if reaches else 3).stdout, "", "stdout of -q")
+    for words, said in ((["v1"], "not 1 mode\n"), (["v1"] * 3, "not 3 modes"), (["v1", "fleet.json"], "'fleet.json' is no mode")):
+        matches(said, w.check_exit(w.rocectl("compat", *words), 2).stderr, f"what is said of {words}")
     matches("takes no v1 client", w.rocectl("compat", "v1", "v2").stdout, "what a server must be able to do")
     for words in ([], ["v1"], ["v1", "v3"], ["v1", "v2", "v1"], ["v1", "/dev/null"]):
         process = w.check_exit(w.rocectl("compat", *words), 2)

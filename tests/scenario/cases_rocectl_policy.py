@@ -13,6 +13,9 @@ from tool import mixed, output, program
 from world import JOURNAL, POLICY, check, equal, matches, scenario
 
 
+NO_POLICY = "No policy is installed, neither /etc/roced/policy.yaml nor a drop-in; nothing is managed."
+
+
 # check
 
 @scenario()
@@ -49,7 +52,7 @@ def check_files(w):
 
 @scenario()
 def check_installed(w):
-    output(w.check_exit(w.rocectl("check"), 0), "No policy is installed, nothing is managed.")
+    output(w.check_exit(w.rocectl("check"), 0), NO_POLICY)
     w.add("mock0")
     w.policy("version: 1\nrules: [{match: {device: nosuch}, tos: 8}]\n")
     w.drop_in("10-a.yaml", "version: 1\nrules: [{match: {port: 2}, tos: 8}]\n")
@@ -108,7 +111,7 @@ def plan_for_others_than_root(w):
 @scenario()
 def plan_with_nothing_to_do(w):
     w.add("mock0", ["v1v2", "v1v2"])
-    output(w.check_exit(w.rocectl("plan"), 0), "There is no policy, so nothing is managed.")
+    output(w.check_exit(w.rocectl("plan"), 0), NO_POLICY)
     w.policy("version: 1\nrules: [{match: any, mode: v2, tos: 0}]\n")
     output(w.check_exit(w.rocectl("plan"), 0), "Nothing to do: 2 RoCE ports are as the policy wants.")
     equal(w.directories(), [], "directories")

@@ -36,6 +36,10 @@ class Skip(Exception):
     pass
 
 
+# So many times the time that a scenario may take; for longer courses than the usual.
+PATIENCE = int(os.environ.get("ROCED_PATIENCE", "1"))
+
+
 def scenario(rows=(), rings="both", timeout=60, slow=1):
     """rows: of field-cases; rings: "both", "fuse" or "vm"; slow: how much longer it may take in the VM."""
     def register(function):

@@ -321,14 +321,36 @@ static void test_standard_input(void **state) {
         close(ends[0]);
 }
 
-static void expect_warning(Tree *tree, const char *text) {
+static void expect_warning_of(Tree *tree, const char *path, const char *text) {
         assert_int_equal(tree_load(tree, NULL), 0);
-        assert_non_null(tree->policy);
         assert_int_equal(tree->messages.n_items, 1);
         assert_int_equal(tree->messages.items[0].severity, SEVERITY_WARNING);
         assert_int_equal(tree->messages.items[0].line, 0);
-        assert_string_equal(tree->messages.items[0].path, ETC "50.yaml");
+        assert_string_equal(tree->messages.items[0].path, path);
         assert_string_equal(tree->messages.items[0].text, text);
+}
+
+static void expect_warning(Tree *tree, const char *text) {
+        expect_warning_of(tree, ETC "50.yaml", text);
+        assert_non_null(tree->policy);
+}
+
+/* Its author thinks that it counts. */
+static void test_other_suffix(void **state) {
+        static const char text[] = "is not read: the name of a policy ends in .yaml";
+        Tree *tree = *state;
+
+        tree_write_rule(tree, "/etc/roced/policy.yml", "main");
+        expect_rules(tree, NULL);
+        expect_warning_of(tree, "/etc/roced/policy.yml", text);
+        tree_write_rule(tree, MAIN, "main");
+        expect_rules(tree, "main");
+        assert_int_equal(tree->messages.n_items, 0);
+        tree_write_rule(tree, ETC ".hidden.yml", "x");
+        expect_rules(tree, "main");
+        assert_int_equal(tree->messages.n_items, 0);
+        tree_write_rule(tree, ETC "50.yml", "x");
+        expect_warning_of(tree, ETC "50.yml", text);
 }
 
 static void test_owner_and_mode(void **state) {
@@ -365,6 +387,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(test_size, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_one_file_only, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_standard_input, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_other_suffix, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_owner_and_mode, set_up, tear_down),
         };
 
