@@ -156,8 +156,12 @@ size_t source_locate(Source *source, unsigned line, unsigned column) {
         while (at_line < line) {
                 const char *newline = memchr(source->bytes + offset, '\n', source->size - offset);
 
-                if (!newline)
+                /* Beyond the end, which is in this line then. */
+                if (!newline) {
+                        line = at_line;
+                        column = UINT_MAX;
                         break;
+                }
                 offset = (size_t) (newline + 1 - source->bytes);
                 at_line++;
                 at_column = 1;
@@ -259,6 +263,11 @@ void source_complain(Source *source, Place place, const char *help, const char *
 
         if (source->error < 0 || ++source->n_errors > SOURCE_ERRORS_MAX || !source->messages)
                 return;
+
+        /* libyaml ends a last line that has no newline, and complains of the one after it. */
+        (void) source_locate(source, place.line, place.column);
+        if (source->cursor.line < place.line)
+                place = (Place) { source->cursor.line, source->cursor.column, 0 };
 
         message = (Message){
                 .severity = SEVERITY_ERROR,
