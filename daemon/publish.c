@@ -85,7 +85,7 @@ static json_object *json_state(const Service *service, Now now) {
 
                 snprintf(text, sizeof(text), "%s:%u: %s", manager->warnings.items[i].path, manager->warnings.items[i].line,
                          manager->warnings.items[i].text);
-                json_object_array_add(warnings, json_object_new_string(text));
+                json_object_array_add(warnings, json_string(text));
         }
         json_object_object_add(state, "warnings", warnings);
         for (size_t i = 0; i < manager->n_entries; i++)

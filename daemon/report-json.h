@@ -15,7 +15,7 @@ static inline void json_object_putp(json_object **object) {
 }
 #define _cleanup_json_ _cleanup_(json_object_putp)
 
-/* NULL becomes null. */
+/* NULL becomes null, and a byte that is no UTF-8 becomes U+FFFD. */
 json_object *json_string(const char *text);
 
 /* RFC 3339 in UTC with milliseconds; 0 becomes null. */

@@ -144,15 +144,16 @@ int host_acquire(const Options *options, Host *host) {
         return CODE_DONE;
 }
 
-/* The member of a list whose "key" is that name or number. */
+/* The member of a list whose "key" is that name or number. A name is compared as JSON has it. */
 static json_object *list_find(json_object *object, const char *list_key, const char *key, const char *name,
                               unsigned number) {
+        _cleanup_json_ json_object *text = json_string(name);
         json_object *list, *entry;
         size_t n = json_get_list(object, list_key, &list);
 
         for (size_t i = 0; i < n; i++) {
                 entry = json_object_array_get_idx(list, i);
-                if (name ? streq_ptr(json_get_text(entry, key), name)
+                if (name ? streq_ptr(json_get_text(entry, key), json_object_get_string(text))
                          : json_object_get_int64(json_get(entry, key)) == (int64_t) number)
                         return entry;
         }
