@@ -3,7 +3,6 @@
 /* Which RDMA devices there are, and which entries udevd's database has of devices that are not. */
 
 #include <dirent.h>
-#include <libudev.h>
 #include <sys/stat.h>
 
 #include "device.h"
@@ -14,8 +13,6 @@
 #define DATABASE_PATH "/run/udev/data"
 #define DATABASE_PREFIX "+infiniband:"
 
-DEFINE_CLEANUP(struct udev *, udev_unref)
-DEFINE_CLEANUP(struct udev_enumerate *, udev_enumerate_unref)
 DEFINE_CLEANUP(DIR *, closedir)
 
 static int compare_names(const void *a, const void *b) {
@@ -49,40 +46,15 @@ static int names_add(Names *names, const char *name) {
         return items[names->n++] ? 0 : -ENOMEM;
 }
 
-static int names_enumerate(Names *names) {
-        _cleanup_(udev_unrefp) struct udev *udev = NULL;
-        _cleanup_(udev_enumerate_unrefp) struct udev_enumerate *enumerate = NULL;
-        struct udev_list_entry *entry;
-        int r;
-
-        udev = udev_new();
-        enumerate = udev ? udev_enumerate_new(udev) : NULL;
-        if (!enumerate)
-                return -ENOMEM;
-        r = udev_enumerate_add_match_subsystem(enumerate, "infiniband");
-        if (r < 0)
-                return r;
-        r = udev_enumerate_scan_devices(enumerate);
-        if (r < 0)
-                return r;
-
-        udev_list_entry_foreach(entry, udev_enumerate_get_list_entry(enumerate)) {
-                r = names_add(names, strrchr(udev_list_entry_get_name(entry), '/') + 1);
-                if (r < 0)
-                        return r;
-        }
-        return 0;
-}
-
-/* A device named "x/y" ends the reading of the directory with EIO, for every program (seen with 6.1 and 6.12). What was read up to there
- * is still there to be served. */
+/* Not by libudev, which passes over names that begin with a dot. A device named "x/y" ends the reading of the directory with EIO, for
+ * every program (seen with 6.1 and 6.12). What was read up to there is still there to be served. */
 static int names_read(Names *names) {
         _cleanup_(closedirp) DIR *directory = opendir(CLASS_PATH);
         struct dirent *entry;
         int r;
 
         if (!directory)
-                return -errno;
+                return errno == ENOENT ? 0 : -errno;
         for (;;) {
                 errno = 0;
                 entry = readdir(directory);
@@ -105,9 +77,7 @@ int device_names_acquire(char ***ret_names, size_t *ret_invalid) {
         _cleanup_(names_done) Names names = {};
         int r;
 
-        r = names_enumerate(&names);
-        if (r == -EIO && names.n == 0)
-                r = names_read(&names);
+        r = names_read(&names);
         if (r < 0)
                 return r;
 

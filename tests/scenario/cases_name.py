@@ -248,3 +248,14 @@ def hostile_names(w):
     w.await_port("mock1", 1, "ok", "ok")
     w.stop()
     equal(w.directories(), [], "directories after stop")
+
+
+@scenario(rows=[23])
+def name_with_a_dot_in_front(w):
+    """A device, and no hidden file: libudev's listing would pass over it."""
+    w.add(".mock")
+    w.policy(ALL_V1)
+    w.start()
+    w.await_kernel(".mock", 1, mode="v1", tos=104)
+    w.stop()
+    equal(w.directories(), [], "directories after stop")

@@ -56,6 +56,10 @@ static void test_names(void **state) {
         put_device("a!b", NULL);
         put_device("tab\tname", NULL);
         assert_names("mlx5_1 mlx5_10 on rxe0 zz ", 2);
+
+        /* No hidden files here. */
+        put_device(".hidden", NULL);
+        assert_names(".hidden mlx5_1 mlx5_10 on rxe0 zz ", 2);
 }
 
 static void test_soft_device(void **state) {
