@@ -37,7 +37,9 @@ static bool text_can_be_said(const char *text) {
 
         for (size_t i = 0; i < size; i += length) {
                 length = utf8_decode(text + i, size - i, &character);
-                if (character == CHARACTER_INVALID || character_is_control(character))
+                /* A byte order mark, and two that are no characters. */
+                if (character == CHARACTER_INVALID || character_is_control(character) || character == 0xfeff ||
+                    character == 0xfffe || character == 0xffff)
                         return false;
         }
         return size > 0;

@@ -136,17 +136,17 @@ static void test_odd_names(void **state) {
         }
 }
 
+/* Of bytes or characters that no policy can hold. */
 static void test_device_that_cannot_be_told(void **state) {
-        Device device = DEVICE("b\xff"
-                               "d",
-                               NULL, NO_GUID, NULL),
-               same = DEVICE("b\xff"
-                             "d",
-                             "0000:01:00.0", NO_GUID, NULL);
-        const Device *devices[] = { &device, &same };
+        static const char *const names[] = { "b\xff", "a\tb", "a\xc2\x85", "\u2028", "a\ufeff", "a\uffff" };
 
-        assert_false(device_can_be_told(&device, devices, 2));
-        assert_true(device_can_be_told(&same, devices, 2));
+        for (size_t i = 0; i < ELEMENTSOF(names); i++) {
+                Device device = DEVICE(names[i], NULL, NO_GUID, NULL), same = DEVICE(names[i], "0000:01:00.0", NO_GUID, NULL);
+                const Device *devices[] = { &device, &same };
+
+                assert_false(device_can_be_told(&device, devices, 2));
+                assert_true(device_can_be_told(&same, devices, 2));
+        }
 }
 
 int main(void) {
