@@ -164,7 +164,7 @@ const char *text_find_lookalike(const char *text, size_t size, char buffer[stati
 }
 
 /* How many characters are to be put in, left out, changed or swapped with their neighbour to make b of a,
- * case apart. */
+ * case apart. Neither may be longer than WORD_MAX. */
 static unsigned word_distance(const char *a, const char *b) {
         size_t n_a = strlen(a), n_b = strlen(b);
         unsigned rows[3][WORD_MAX + 1];
@@ -203,8 +203,11 @@ const char *text_nearest(const char *word, const char *const words[], size_t n_w
                 return NULL;
 
         for (size_t i = 0; i < n_words; i++) {
-                unsigned distance = word_distance(word, words[i]);
+                unsigned distance;
 
+                if (strlen(words[i]) > WORD_MAX)
+                        continue;
+                distance = word_distance(word, words[i]);
                 if (distance == best)
                         nearest = NULL;
                 else if (distance < best && distance < length) {
@@ -213,10 +216,15 @@ const char *text_nearest(const char *word, const char *const words[], size_t n_w
                 }
         }
 
-        /* "guid" is far from "node_guid" by letters, yet it is what was meant. */
-        for (size_t i = 0; !nearest && i < n_words; i++)
-                if (length >= 3 && strcasestr(words[i], word))
-                        nearest = words[i];
+        if (nearest || length < 3)
+                return nearest;
 
+        /* "guid" is far from "node_guid" by letters, yet it is what was meant. */
+        for (size_t i = 0; i < n_words; i++)
+                if (strcasestr(words[i], word)) {
+                        if (nearest)
+                                return NULL;
+                        nearest = words[i];
+                }
         return nearest;
 }
