@@ -3,8 +3,6 @@
 /* "rocectl apply": one pass without the daemon, as the one writer while it lasts. Needs neither systemd nor
  * udevd, and leaves no directory behind. */
 
-#include <signal.h>
-
 #include "clock.h"
 #include "log.h"
 #include "rocectl-output.h"
@@ -121,17 +119,6 @@ static int apply_devices(const Judge *judge, Pass *pass) {
         }
 }
 
-/* A directory is made and removed within a call; an end in between is put off. */
-static void block_signals(void) {
-        sigset_t signals;
-
-        (void) sigemptyset(&signals);
-        (void) sigaddset(&signals, SIGINT);
-        (void) sigaddset(&signals, SIGTERM);
-        (void) sigaddset(&signals, SIGHUP);
-        (void) sigprocmask(SIG_BLOCK, &signals, NULL);
-}
-
 static int apply_lock(void) {
         int fd = runtime_lock();
 
@@ -152,7 +139,7 @@ int verb_apply(const Options *options, char **arguments) {
         if (geteuid() != 0)
                 return complain(CODE_FAILED,
                                 "only root may write to configfs: run \"rocectl apply\" as root");
-        block_signals();
+        signals_block(NULL);
         lock_fd = apply_lock();
         if (lock_fd < 0)
                 return CODE_FAILED;

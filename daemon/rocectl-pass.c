@@ -68,6 +68,16 @@ void pass_keep(Pass *pass, char **names) {
         pass->n_reports = n;
 }
 
+void signals_block(sigset_t *ret_before) {
+        sigset_t signals;
+
+        (void) sigemptyset(&signals);
+        (void) sigaddset(&signals, SIGINT);
+        (void) sigaddset(&signals, SIGTERM);
+        (void) sigaddset(&signals, SIGHUP);
+        (void) sigprocmask(SIG_BLOCK, &signals, ret_before);
+}
+
 int pass_acquire(Pass *pass, Policy *policy) {
         _cleanup_(names_freep) char **names = NULL;
         ReconcileRequest request = {
@@ -80,8 +90,12 @@ int pass_acquire(Pass *pass, Policy *policy) {
 
         r = device_names_acquire(&names, &pass->n_invalid);
         for (char **name = names; r >= 0 && *name; name++) {
+                sigset_t before;
+
                 request.name = *name;
+                signals_block(&before);
                 r = reconcile_device(&request, &report);
+                (void) sigprocmask(SIG_SETMASK, &before, NULL);
                 if (r < 0)
                         break;
                 report_excuse(report);

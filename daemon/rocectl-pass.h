@@ -5,6 +5,7 @@
  */
 
 #include <json-c/json.h>
+#include <signal.h>
 
 #include "reconcile.h"
 #include "rocectl-policy.h"
@@ -16,6 +17,10 @@ typedef struct Pass {
 } Pass;
 
 void pass_done(Pass *pass);
+
+/* Puts off what would end the program, since a directory in configfs is made and removed within a call.
+ * "ret_before" may be NULL. */
+void signals_block(sigset_t *ret_before);
 
 /* Looks at all devices, and writes no value; root makes a directory that is missing, and removes it again. */
 int pass_acquire(Pass *pass, Policy *policy);

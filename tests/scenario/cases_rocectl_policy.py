@@ -218,12 +218,31 @@ def apply_interrupted(w):
                              stderr=subprocess.PIPE, text=True)
     w.wait_until(lambda: w.accesses("mkdir", "mock0", program="rocectl"), "the device is looked at")
     apply.send_signal(signal.SIGTERM)
+    w.clear_faults()
     w.release()
     _, told = apply.communicate(timeout=10)
     equal(apply.returncode, 1, f"exit, having said {told!r}")
     matches("interrupted", told, "stderr")
     equal((w.kernel_value("mock0", 1, "tos"), w.kernel_value("mock1", 1, "tos")), (8, 0), "TOS")
     equal(w.directories(), [], "directories")
+
+
+@scenario(rings="fuse")
+def plan_interrupted(w):
+    """A look that makes a directory ends no sooner than that is removed."""
+    w.add("mock0")
+    w.policy("version: 1\nrules: [{match: any, tos: 8}]\n")
+    for n, (verb, sent) in enumerate((("plan", signal.SIGINT), ("plan", signal.SIGHUP), ("generate", signal.SIGTERM))):
+        w.fault("read", "block", device="mock0")
+        process = subprocess.Popen([program(w), verb], env=w.environment(), stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        w.wait_until(lambda: len(w.accesses("mkdir", "mock0", program="rocectl")) > n, "the device is looked at")
+        process.send_signal(sent)
+        w.clear_faults()
+        w.release()
+        process.communicate(timeout=10)
+        equal(process.returncode, -sent, f"exit of {verb}")
+        equal(w.directories(), [], f"directories after {verb}")
 
 
 @scenario(rings="fuse")
