@@ -162,7 +162,7 @@ int document_check_names(const Host *host, char **names) {
 
 json_object *document_make(const Host *host, char **names) {
         json_object *document = document_begin(), *devices = NEED(json_object_new_array());
-        int compliance = 1;
+        int compliance = host->judge.error < 0 ? -1 : 1;
 
         for (size_t i = 0; i < host->n_devices; i++)
                 if (!names[0] || name_is_among(host->devices[i].name, names))

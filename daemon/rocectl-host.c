@@ -262,7 +262,7 @@ json_object *host_policy(const Host *host) {
                 policy = json_get_object(host->state, "policy");
                 if (host->state)
                         stale = json_stale(host, json_get_text(policy, "sha256"));
-                if (!policy && !told && !json_object_get_boolean(stale)) {
+                if (host->state && !policy && !told && !json_object_get_boolean(stale)) {
                         json_object_put(stale);
                         return NULL;
                 }

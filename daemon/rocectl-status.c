@@ -88,8 +88,10 @@ static void print_count(json_object *devices) {
         output_line("Ports: %zu of %zu RoCE ports compliant", n_compliant, n_roce);
 }
 
-static void print_policy(json_object *policy, bool running) {
+/* An error of the policy has been told on stderr where it is "invalid". */
+static void print_policy(json_object *policy, bool running, bool invalid) {
         const char *sha256 = json_get_text(policy, "sha256"), *error = json_get_text(policy, "error");
+        bool told = error || json_get(policy, "stale");
         json_object *files;
         size_t n_files = json_get_list(policy, "files", &files);
         _cleanup_free_ char *more = NULL;
@@ -98,12 +100,16 @@ static void print_policy(json_object *policy, bool running) {
                 more = n_files > 1 ? need_text(" and %zu more", n_files - 1) : NEED(strdup(""));
                 output_line("Policy: %.12s, %s%s", sha256,
                             json_object_get_string(json_object_array_get_idx(files, 0)), more);
-        } else if (error && !running)
-                output_line("Policy: not valid");
+        } else if (invalid)
+                output_line("Policy: not valid; \"rocectl check\" tells more");
+        else if (error && !running)
+                output_line("Policy: not known, %s", error);
+        else if (policy && !told)
+                output_line("Policy: not known yet");
         else
                 output_line("Policy: none, nothing is managed");
 
-        if (error)
+        if (error && running)
                 output_line("Policy on disk: %s; \"rocectl check\" tells more", error);
         else if (json_object_get_boolean(json_get(policy, "stale")))
                 output_line("Policy on disk: not what is loaded; \"systemctl reload roced\" loads it");
@@ -129,14 +135,14 @@ static void print_daemon(json_object *daemon) {
 }
 
 /* Notes and the daemon's health. */
-static void print_legend(json_object *document, json_object *devices) {
+static void print_legend(json_object *document, json_object *devices, bool invalid) {
         json_object *daemon = json_get(document, "daemon");
 
         putchar('\n');
         print_troubles(devices);
         print_warnings(document);
         print_count(devices);
-        print_policy(json_get(document, "policy"), json_object_get_boolean(json_get(daemon, "running")));
+        print_policy(json_get(document, "policy"), json_object_get_boolean(json_get(daemon, "running")), invalid);
         print_daemon(daemon);
 }
 
@@ -166,7 +172,7 @@ int verb_status(const Options *options, char **arguments) {
                 else
                         print_table(options, devices);
                 if (!options->no_legend)
-                        print_legend(document, devices);
+                        print_legend(document, devices, code == CODE_USAGE);
         }
         return output_close(code);
 }

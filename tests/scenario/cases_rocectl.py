@@ -205,9 +205,10 @@ def status_tells_stale_and_invalid(w):
 @scenario()
 def status_with_bad_policy_and_no_daemon(w):
     """The ports are shown all the same, and nobody can say how they stand."""
+    w.policy("version: 1\nrules: [{match: any, mode: v3}]\n")
+    equal(json.loads(w.check_exit(w.rocectl("status", "--json"), 2).stdout)["compliant"], None, "compliant without a port")
     w.add("mock0")
     w.foreign_mkdir("mock0")
-    w.policy("version: 1\nrules: [{match: any, mode: v3}]\n")
     process = w.check_exit(w.rocectl("status", "--json"), 2)
     status = json.loads(process.stdout)
     equal((status["compliant"], status["policy"]["sha256"]), (None, None), "compliant and sha256")
@@ -215,6 +216,9 @@ def status_with_bad_policy_and_no_daemon(w):
     port = w.port("mock0", status=status)
     equal((port["mode"]["state"], port["mode"]["found"], port["rule"]), ("unknown", "v2", None), "mode")
     matches(r"policy\.yaml:2:", process.stderr, "stderr")
+    process = w.check_exit(w.rocectl("status"), 2)
+    matches(r"\nPolicy: not valid; .*\nDaemon", process.stdout, "the policy's line")
+    equal((process.stdout + process.stderr).count("policy.yaml:2:"), 1, "how often the error is told")
     for file, code in ((POLICY, 2), ("/etc/roced/nosuch.yaml", 1)):
         process = w.check_exit(w.rocectl("status", "--policy", file), code)
         equal(process.stdout, "", "stdout")
@@ -231,6 +235,7 @@ def status_of_unreadable_policy(w):
     equal(process.returncode, 3, f"exit, stderr {process.stderr!r}")
     status = json.loads(process.stdout)
     matches("Permission denied", status["policy"]["error"], "error")
+    matches("\nPolicy: not known, .*Permission denied\nDaemon", w.rocectl("status", user=65534).stdout, "the policy's line")
     equal(w.port("mock0", status=status)["tos"]["state"], "unknown", "state")
     w.start()
     w.await_port("mock0", tos="ok")
@@ -255,6 +260,23 @@ def status_before_the_daemon_has_looked(w):
     status = w.status()
     equal((status["daemon"]["running"], status["daemon"]["since"]), (False, None), "daemon")
     equal(w.port("mock0", status=status)["tos"]["since"], None, "since")
+
+
+@scenario(rings="fuse")
+def status_before_the_daemon_has_told(w):
+    """Who holds the lock and has told nothing yet may well have a policy."""
+    w.add("mock0")
+    w.policy("version: 1\nrules: [{match: any, tos: 8}]\n")
+    w.fault("mkdir", "block")
+    apply = subprocess.Popen([program(w), "apply"], env=w.environment(), stdout=subprocess.DEVNULL)
+    w.wait_until(lambda: w.status()["daemon"]["running"], "apply has the lock")
+    equal(w.status()["policy"], {"sha256": None, "files": [], "stale": None, "error": None}, "policy")
+    matches("\nPolicy: not known yet\nDaemon: starting", w.check_exit(w.rocectl("status"), 3).stdout, "text")
+    check("roced_policy_stale" not in w.rocectl("metrics").stdout, "a metric of what is not known")
+    equal([f["id"] for f in json.loads(w.rocectl("doctor", "--json").stdout)["findings"]], ["not-compliant"] * 2, "findings")
+    w.clear_faults()
+    w.release()
+    equal(apply.wait(10), 0, "exit of apply")
 
 
 @scenario(rings="fuse")
