@@ -96,7 +96,7 @@ static void print_policy(json_object *policy, bool running, bool invalid) {
         size_t n_files = json_get_list(policy, "files", &files);
         _cleanup_free_ char *more = NULL;
 
-        if (sha256) {
+        if (sha256 && n_files > 0) {
                 more = n_files > 1 ? need_text(" and %zu more", n_files - 1) : NEED(strdup(""));
                 output_line("Policy: %.12s, %s%s", sha256,
                             json_object_get_string(json_object_array_get_idx(files, 0)), more);
