@@ -7,6 +7,7 @@
 #include "log.h"
 #include "rocectl-output.h"
 #include "rocectl-pass.h"
+#include "rocectl-show.h"
 #include "runtime.h"
 #include "story.h"
 
@@ -123,8 +124,8 @@ static int apply_lock(void) {
         int fd = runtime_lock();
 
         if (fd == -EBUSY)
-                complain(CODE_FAILED, "roced is running and applies the policy by itself; after a change of "
-                                      "the policy: systemctl reload roced");
+                complain(CODE_FAILED, "roced is running and applies the policy by itself; when that has changed, %s",
+                         advice_reload());
         else if (fd < 0)
                 complain(CODE_FAILED, "%s: %s; %s must be writable", LOCK_PATH, strerror(-fd), RUNTIME_PATH);
         return fd;

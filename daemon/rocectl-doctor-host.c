@@ -2,12 +2,13 @@
 
 /* Examines the kernel's interface, the daemon, and the ports as "status" tells of them. */
 
-#include <sys/stat.h>
 #include <sys/utsname.h>
+#include <systemd/sd-daemon.h>
 
 #include "configfs.h"
 #include "rocectl-doctor.h"
 #include "rocectl-document.h"
+#include "rocectl-show.h"
 #include "rocectl-sysfs.h"
 
 #define CONFIG_SYMBOL "CONFIG_INFINIBAND_ADDR_TRANS_CONFIGFS"
@@ -28,18 +29,18 @@ static const char *kernel_option(const char *release) {
 }
 
 static void examine_missing_rdma_cm(Findings *findings) {
+        bool loaded = access("/sys/module/rdma_cm", F_OK) == 0;
         struct utsname kernel;
         const char *option;
 
         (void) uname(&kernel);
         option = kernel_option(kernel.release);
-        if (access("/sys/module/rdma_cm", F_OK) == 0 || (option && streq(option, "is not set"))) {
+        if (loaded || streq_ptr(option, "is not set")) {
                 findings_add(findings, "rdma-cm-without-configfs", NULL,
-                             need_text("%s there is no " RDMA_CM_PATH "%s%s%s",
-                                       access("/sys/module/rdma_cm", F_OK) == 0 ? "rdma_cm is loaded, and"
-                                                                                : "rdma_cm is not loaded,",
+                             need_text("%s there is no " RDMA_CM_PATH "%s%s",
+                                       loaded ? "rdma_cm is loaded, and" : "rdma_cm is not loaded,",
                                        option ? "; " CONFIG_SYMBOL " of the running kernel " : "",
-                                       option ? option : "", ""),
+                                       option ? option : ""),
                              need_text("boot a kernel built with " CONFIG_SYMBOL
                                        ", since 4.5 there is one; without it "
                                        "nothing sets these defaults"));
@@ -47,8 +48,7 @@ static void examine_missing_rdma_cm(Findings *findings) {
         }
         findings_add(findings, "rdma-cm-not-loaded", NULL,
                      need_text("there is neither " RDMA_CM_PATH " nor /sys/module/rdma_cm"),
-                     need_text("\"systemctl start modprobe@rdma_cm.service\" loads it; rdma-core does with "
-                               "the first RDMA device"));
+                     need_text("\"modprobe rdma_cm\" loads it; rdma-core does with the first RDMA device"));
 }
 
 void examine_kernel(Findings *findings) {
@@ -57,22 +57,29 @@ void examine_kernel(Findings *findings) {
         if (fd == -ENOTCONN)
                 findings_add(findings, "configfs-not-mounted", NULL,
                              need_text(CONFIGFS_PATH " is not a mount of configfs"),
-                             need_text("\"systemctl start sys-kernel-config.mount\" mounts it; in a "
-                                       "container the host must "
-                                       "hand it in"));
+                             need_text("\"mount -t configfs configfs " CONFIGFS_PATH "\" mounts it; in a "
+                                       "container the host must hand it in"));
         else if (fd == -ENOENT)
                 examine_missing_rdma_cm(findings);
         else if (fd < 0)
                 findings_add_unseen(findings, need_text(RDMA_CM_PATH ": %s", strerror(-fd)));
 }
 
-static void examine_policy_state(json_object *policy, bool running, Findings *findings) {
+/* Who may not read it knows nothing of it. */
+static bool policy_is_secret(const Host *host) {
+        return geteuid() != 0 && (host->judge.error == -EACCES || host->judge.error == -EPERM);
+}
+
+void examine_policy(const Host *host, json_object *document, Findings *findings) {
+        json_object *policy = json_get_object(document, "policy");
         const char *error = json_get_text(policy, "error");
 
-        if (error)
+        if (error && policy_is_secret(host))
+                findings_add_unseen(findings, need_text("the policy: %s", error));
+        else if (error)
                 findings_add(findings, "policy-invalid", NULL, need_text("%s", error),
-                             need_text("\"rocectl check\" shows every error; mend the file%s",
-                                       running ? ", then \"systemctl reload roced\"" : ""));
+                             need_text("\"rocectl check\" shows every error; mend the file%s%s",
+                                       host->running > 0 ? ", then " : "", host->running > 0 ? advice_reload() : ""));
         else if (!policy)
                 findings_add(findings, "no-policy", NULL,
                              need_text("there is no policy, so nothing is managed"),
@@ -81,30 +88,32 @@ static void examine_policy_state(json_object *policy, bool running, Findings *fi
         else if (json_object_get_boolean(json_get(policy, "stale")))
                 findings_add(findings, "policy-stale", NULL,
                              need_text("the policy on disk is not the one that roced has loaded"),
-                             need_text("\"rocectl plan\" shows what it would change, \"systemctl reload "
-                                       "roced\" loads it"));
+                             need_text("\"rocectl plan\" shows what it would change, %s", advice_reload()));
 }
 
 void examine_daemon(json_object *document, Findings *findings) {
-        json_object *daemon = json_get_object(document, "daemon"),
-                    *blocked = json_get_object(daemon, "blocked"), *warnings;
-        bool running = json_object_get_boolean(json_get(daemon, "running"));
-        size_t n = json_get_list(document, "warnings", &warnings);
+        json_object *daemon = json_get_object(document, "daemon"), *blocked = json_get_object(daemon, "blocked");
 
-        examine_policy_state(json_get_object(document, "policy"), running, findings);
         if (!json_get(daemon, "running"))
                 findings_add_unseen(findings, need_text("whether roced runs"));
-        else if (!running)
+        else if (!json_object_get_boolean(json_get(daemon, "running")))
                 findings_add(findings, "daemon-down", NULL,
                              need_text("roced does not run, so nothing keeps the policy in force"),
-                             need_text("\"systemctl enable --now roced\"; \"systemctl status roced\" tells "
-                                       "why it ended"));
+                             need_text("%s", sd_booted() > 0 ? "\"systemctl enable --now roced\"; \"systemctl status "
+                                                               "roced\" tells why it ended"
+                                                             : advice_start()));
         if (blocked)
                 findings_add(findings, "kernel-blocked", NULL,
                              need_text("the kernel has not answered roced since %s: %s",
                                        json_get_text(blocked, "since"), json_get_text(blocked, "where")),
                              need_text("a driver hangs, see \"dmesg\"; roced goes on as soon as the kernel "
                                        "answers"));
+}
+
+void examine_warnings(json_object *document, Findings *findings) {
+        json_object *warnings;
+        size_t n = json_get_list(document, "warnings", &warnings);
+
         for (size_t i = 0; i < n; i++)
                 findings_add(findings, "warning", NULL,
                              need_text("%s", json_object_get_string(json_object_array_get_idx(warnings, i))),
@@ -190,16 +199,20 @@ static bool guid_is_zero(const char *guid) {
         return !guid || strspn(guid, "0:") == strlen(guid);
 }
 
+void examine_devices(json_object *document, Findings *findings) {
+        json_object *devices;
+
+        if (json_get_list(document, "devices", &devices) == 0)
+                findings_add(findings, "no-device", NULL,
+                             need_text("there is no RDMA device below /sys/class/infiniband"),
+                             need_text("load the driver (\"lspci -k\" names it), or see whether its RoCE is "
+                                       "switched off (\"devlink dev param show\")"));
+}
+
 void examine_ports(json_object *document, Findings *findings) {
         json_object *devices, *ports;
         size_t n_devices = json_get_list(document, "devices", &devices);
 
-        if (n_devices == 0)
-                findings_add(findings, "no-device", NULL,
-                             need_text("there is no RDMA device below /sys/class/infiniband"),
-                             need_text("load the driver (\"lspci -k\" names it), or see whether its RoCE is "
-                                       "switched off (\"devlink dev "
-                                       "param show\")"));
         for (size_t i = 0; i < n_devices; i++) {
                 json_object *device = json_object_array_get_idx(devices, i);
                 const char *name = json_get_text(device, "name");

@@ -7,7 +7,6 @@
 #include "rocectl-dcb.h"
 #include "rocectl-doctor.h"
 #include "rocectl-document.h"
-#include "rocectl-policy.h"
 
 /* A device that the name may be meant for: of a driver "mlx5_core" for a name "mlx5_0". NULL: none. */
 static const char *find_renamed(json_object *devices, size_t n, const char *name) {
@@ -40,18 +39,21 @@ static bool was_born_so(const Leftover *leftovers, size_t n, const char *name) {
         return false;
 }
 
-void examine_policy_names(const Options *options, json_object *document, Findings *findings) {
-        _cleanup_(judge_done) Judge judge = {};
+void examine_policy_names(const Host *host, json_object *document, Findings *findings) {
+        _cleanup_(judge_done) Judge disk = {};
+        const Policy *policy = host->judge.policy;
         Leftover *leftovers = NULL;
         json_object *devices;
         size_t n_devices = json_get_list(document, "devices", &devices), n_leftovers = 0;
 
-        if (!judge_load(options->policy_file, &judge) || !judge.policy)
+        if (host->ask_daemon && host_load_policy(host, &disk))
+                policy = disk.policy;
+        if (!policy)
                 return;
         (void) leftovers_acquire(&leftovers, &n_leftovers);
 
-        for (size_t i = 0; i < judge.policy->n_rules; i++) {
-                const Rule *rule = judge.policy->rules + i;
+        for (size_t i = 0; i < policy->n_rules; i++) {
+                const Rule *rule = policy->rules + i;
                 const PatternList *names = rule->keys + MATCH_DEVICE;
 
                 for (size_t k = 0; k < names->n_items; k++) {

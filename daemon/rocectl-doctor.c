@@ -114,19 +114,23 @@ static void findings_write(const Findings *findings) {
 int verb_doctor(const Options *options, char **arguments) {
         _cleanup_(findings_done) Findings findings = {};
         _cleanup_json_ json_object *document = NULL;
-        char *all[] = { NULL };
+        _cleanup_(host_done) Host host = {};
         int code;
 
-        code = document_acquire(options, all, &document);
-        if (!document)
+        code = host_acquire(options, &host);
+        if (code != CODE_DONE)
                 return code;
+        document = document_make(&host, arguments);
 
+        examine_devices(document, &findings);
         examine_kernel(&findings);
+        examine_policy(&host, document, &findings);
+        examine_policy_names(&host, document, &findings);
         examine_daemon(document, &findings);
-        examine_ports(document, &findings);
-        examine_policy_names(options, document, &findings);
-        examine_priorities(document, &findings);
         examine_writers(&findings);
+        examine_ports(document, &findings);
+        examine_priorities(document, &findings);
+        examine_warnings(document, &findings);
 
         output_open(options, true);
         if (options->json)

@@ -6,7 +6,7 @@
 
 #include <json-c/json.h>
 
-#include "rocectl.h"
+#include "rocectl-host.h"
 
 typedef struct Finding {
         const char *id;
@@ -32,10 +32,14 @@ void findings_add(Findings *findings, const char *id, const char *where, char *e
 /* Takes "text" over; says the same but once. */
 void findings_add_unseen(Findings *findings, char *text);
 
-/* "document" is that of "status --json". Each looks only, and at nothing that another one looks at. */
+/* "document" is that of "status --json". Each looks only, and at nothing that another one looks at. They stand in
+ * the order in which they are to be called: what brings other findings about comes before them. */
+void examine_devices(json_object *document, Findings *findings);
 void examine_kernel(Findings *findings);
+void examine_policy(const Host *host, json_object *document, Findings *findings);
+void examine_policy_names(const Host *host, json_object *document, Findings *findings);
 void examine_daemon(json_object *document, Findings *findings);
-void examine_ports(json_object *document, Findings *findings);
-void examine_policy_names(const Options *options, json_object *document, Findings *findings);
 void examine_writers(Findings *findings);
+void examine_ports(json_object *document, Findings *findings);
 void examine_priorities(json_object *document, Findings *findings);
+void examine_warnings(json_object *document, Findings *findings);

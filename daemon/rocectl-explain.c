@@ -42,16 +42,6 @@ static int subject_parse(char **arguments, Subject *subject) {
         return CODE_DONE;
 }
 
-/* The rules to tell: those that the host is judged by, or those that the daemon would load now. A path that means
- * another file here than where the daemon was started tells nothing. */
-static bool explain_load(const Host *host, Judge *judge) {
-        const char *file = json_get_text(host->state, "policy_file");
-
-        if (file && file[0] != '/')
-                return true;
-        return judge_load(file, judge);
-}
-
 /* Leaves the port that was asked for. */
 static int device_keep_port(json_object *device, const Subject *subject) {
         json_object *ports, *kept;
@@ -231,10 +221,10 @@ static void print_document(const Options *options, json_object *document) {
                 return;
         print_warnings(document);
         if (json_object_get_boolean(json_get(policy, "stale")))
-                output_line("Warning: the rules shown are those on disk, and roced has loaded others; "
-                            "\"systemctl reload roced\" loads them");
+                output_line("Warning: the rules shown are those on disk, of a policy that roced has not loaded; %s",
+                            advice_reload());
         if (!json_object_get_boolean(json_get(json_get(document, "daemon"), "running")))
-                output_line("Daemon: not running; \"systemctl start roced\" starts it");
+                output_line("Daemon: not running; %s", advice_start());
 }
 
 static int explain(const Options *options, const Subject *subject, const Host *host, const Judge *judge) {
@@ -272,7 +262,7 @@ int verb_explain(const Options *options, char **arguments) {
                 code = host_acquire(options, &host);
         if (code == CODE_DONE)
                 code = document_check_names(&host, (char *[]){ subject.name, NULL });
-        if (code == CODE_DONE && host.ask_daemon && !explain_load(&host, &judge))
+        if (code == CODE_DONE && host.ask_daemon && !host_load_policy(&host, &judge))
                 code = CODE_FAILED;
         if (code != CODE_DONE)
                 return code;

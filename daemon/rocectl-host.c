@@ -123,7 +123,7 @@ int host_acquire(const Options *options, Host *host) {
         if (host->ask_daemon) {
                 if (r < 0 && r != -ENOENT)
                         return complain(CODE_FAILED,
-                                        "%s cannot be read: %s; \"systemctl restart roced\" makes it anew",
+                                        "%s cannot be read: %s; roced makes it anew when it is restarted",
                                         STATE_PATH,
                                         r == -EBADMSG ? "it is of another release" : strerror(-r));
         } else {
@@ -142,6 +142,15 @@ int host_acquire(const Options *options, Host *host) {
                 return complain(CODE_FAILED, "RDMA devices cannot be read from /sys/class/infiniband: %s",
                                 strerror(-r));
         return CODE_DONE;
+}
+
+bool host_load_policy(const Host *host, Judge *judge) {
+        const char *file = json_get_text(host->state, "policy_file");
+
+        /* This path means another file here than where the daemon was started. */
+        if (file && file[0] != '/')
+                return true;
+        return judge_load(file, judge);
 }
 
 /* The member of a list whose "key" is that name or number. A name is compared as JSON has it. */

@@ -31,6 +31,9 @@ typedef struct Host {
 int host_acquire(const Options *options, Host *host);
 void host_done(Host *host);
 
+/* Loads what the daemon would load now; nothing, where that cannot be told. As judge_load(). */
+bool host_load_policy(const Host *host, Judge *judge);
+
 /* What only root may look at is not known to others, and no failure. */
 void report_excuse(DeviceReport *report);
 

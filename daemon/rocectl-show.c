@@ -4,6 +4,8 @@
 
 #include "rocectl-show.h"
 
+#include <systemd/sd-daemon.h>
+
 #include "report-json.h"
 #include "rocectl-document.h"
 
@@ -28,6 +30,15 @@ State state_worse(State a, State b) {
         };
 
         return rank[a] >= rank[b] ? a : b;
+}
+
+const char *advice_start(void) {
+        return sd_booted() > 0 ? "\"systemctl start roced\" starts it"
+                               : "\"roced\" starts it, and \"rocectl apply\" does one pass without it";
+}
+
+const char *advice_reload(void) {
+        return sd_booted() > 0 ? "\"systemctl reload roced\" loads it" : "roced loads it at SIGHUP";
 }
 
 char *value_text(json_object *verdict, const char *key) {

@@ -112,7 +112,7 @@ static void print_policy(json_object *policy, bool running, bool invalid) {
         if (error && running)
                 output_line("Policy on disk: %s; \"rocectl check\" tells more", error);
         else if (json_object_get_boolean(json_get(policy, "stale")))
-                output_line("Policy on disk: not what is loaded; \"systemctl reload roced\" loads it");
+                output_line("Policy on disk: not what is loaded; %s", advice_reload());
 }
 
 static void print_daemon(json_object *daemon) {
@@ -122,7 +122,7 @@ static void print_daemon(json_object *daemon) {
         if (!running)
                 output_line("Daemon: cannot tell whether it runs");
         else if (!json_object_get_boolean(running))
-                output_line("Daemon: not running; \"systemctl start roced\" starts it");
+                output_line("Daemon: not running; %s", advice_start());
         else if (!since)
                 output_line("Daemon: starting");
         else

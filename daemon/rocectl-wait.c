@@ -135,8 +135,7 @@ static int wait_loop(const Options *options, char **names, Wait *wait) {
                 if (code != CODE_DONE)
                         return code;
                 if (host.running <= 0)
-                        return complain(CODE_FAILED, "roced does not run, so nothing will come; \"systemctl start "
-                                                     "roced\" starts it");
+                        return complain(CODE_FAILED, "roced does not run, so nothing will come; %s", advice_start());
 
                 document = document_make(&host, names);
                 pending = is_pending(&host, names, document);

@@ -79,7 +79,7 @@ def doctor_kernel(w):
     w.rdma_cm(loaded=True)
     w.configfs(mounted=False)
     finding = one(found(w), "configfs-not-mounted", [], "/sys/kernel/config")
-    matches("sys-kernel-config.mount", finding["remedy"], "remedy")
+    matches("mount -t configfs", finding["remedy"], "remedy")
     w.configfs(mounted=True)
 
 
@@ -99,6 +99,9 @@ def doctor_policy(w):
     one(findings, "no-policy", [], "nothing is managed")
     w.policy("version: 1\nrules: [{match: any, mdoe: v2}]\n")
     one(found(w), "policy-invalid", [], "policy.yaml:2:.*did you mean 'mode'")
+    os.chmod(POLICY, 0o600)
+    equal(list(found(w, user=65534)), ["daemon-down"], "findings of one who may not read the policy")
+    matches("(?m)^Not looked at: the policy: .*Permission denied", w.rocectl("doctor", user=65534).stdout, "what is unseen")
     w.policy(FINE)
     w.start()
     w.await_port("mock0", mode="ok")
@@ -155,6 +158,46 @@ def doctor_sees_renamed_devices(w):
     w.policy("version: 1\nrules: [{match: {device: was0}, tos: 8}]\n")
     w.database("infiniband", "was0")
     one(found(w), "name-of-no-device", [POLICY + ":2"], "one was when it was born, and has been renamed")
+
+
+@scenario(rings="fuse")
+def doctor_asks_for_the_names_in_the_daemons_policy(w):
+    w.add("mock0", ["v1v2"], guid=GUID)
+    w.database("infiniband", "was0")
+    w.policy("version: 1\nrules: [{match: {device: was0}, tos: 8}]\n", "/etc/roced/other.yaml")
+    w.start("--policy", "/etc/roced/other.yaml")
+    one(found(w), "name-of-no-device", ["/etc/roced/other.yaml:2"], "'was0'")
+
+
+@scenario(rings="fuse")
+def doctor_names_causes_first(w):
+    """Without a device rdma-core loads nothing and starts nothing."""
+    w.rdma_cm(loaded=False)
+    w.policy("version: 1\nrules: [{match: {device: nosuch0}, mode: v2}]\n")
+    w.policy("cma_roce_mode -d mlx5_0 -p 1 -m 2\n", "/etc/infiniband/hook.sh")
+    equal(list(found(w)), ["no-device", "rdma-cm-not-loaded", "daemon-down", "another-writer", "warning"], "findings")
+    w.rdma_cm(loaded=True)
+    w.add("mock0", ["v1v2"], guid=GUID)
+    w.policy("version: 1\nrules: [{match: any, mdoe: v2}]\n")
+    equal(list(found(w)), ["policy-invalid", "daemon-down", "another-writer"], "findings")
+
+
+@scenario(rings="fuse")
+def advice_without_systemd(w):
+    """No remedy is a program that is not here."""
+    os.rmdir("/run/systemd/system")
+    w.add("mock0", ["v1v2"], guid=GUID)
+    w.policy("version: 1\nrules: [{match: any, mode: v1}]\n")
+    matches('"rocectl apply" does one pass', found(w)["daemon-down"][0]["remedy"], "remedy")
+    told = w.rocectl("status").stdout + w.rocectl("explain", "mock0").stdout + w.rocectl("wait").stderr
+    equal(told.count('"roced" starts it'), 3, f"advice to start it, of {told!r}")
+    w.start()
+    w.await_port("mock0", mode="ok")
+    w.policy(FINE)
+    matches("SIGHUP", found(w)["policy-stale"][0]["remedy"], "remedy")
+    told += w.rocectl("status").stdout + w.rocectl("explain", "mock0").stdout + w.rocectl("apply").stderr
+    equal(told.count("roced loads it at SIGHUP"), 3, f"advice to have it load the policy, of {told!r}")
+    check("systemctl" not in told, "systemctl where there is none")
 
 
 @scenario(rings="fuse")
