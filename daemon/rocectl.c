@@ -44,7 +44,7 @@ static const Verb verbs[] = {
           "Shows for each rule that was tried what of it did not match, the rule that won, what the\n"
           "kernel holds, what the port supports, and the last record in the journal about it.\n"
           "Any user may ask; nothing is changed.\n",
-          NULL, 0, verb_explain },
+          "0 done, whatever the state", 0, verb_explain },
         { "apply", "", false, "Do one pass without the daemon",
           "For an initramfs, a container, a host without systemd. Refuses while roced runs.\n", NULL, 0, verb_apply },
         { "compat", "A B | FILE...", true, "Tell who reaches whom, by RoCE version",

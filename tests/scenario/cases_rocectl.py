@@ -37,6 +37,8 @@ def usage(w):
         text = w.check_exit(w.rocectl(verb, "--help"), 0).stdout
         matches(f"^Usage: rocectl {verb}", text, "help")
         check(len(text.splitlines()) <= 24, f"help of {verb} does not fit a screen")
+    for verb in ("check", "explain", "log", "metrics"):
+        check("3 " not in w.rocectl(verb, "--help").stdout.split("Exit code: ")[1], f"an exit code that {verb} never has")
     for verb in re.findall(r"^  (\w+) ", w.rocectl("--help").stdout, re.M):
         check(verb in VERBS, f"help lists {verb}")
 
