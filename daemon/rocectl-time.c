@@ -178,6 +178,9 @@ static int ago_parse(const char *text, uint64_t now_usec, uint64_t *ret_usec) {
                 (void) take(&p, ' ');
                 if (!take_unit(&p, &unit_usec))
                         return -EINVAL;
+                /* Not before 1970; nor does the product run over. */
+                if (number > (now_usec - sum_usec) / unit_usec)
+                        return -EINVAL;
                 sum_usec += number * unit_usec;
                 if (!*p && minus)
                         break;
@@ -185,8 +188,6 @@ static int ago_parse(const char *text, uint64_t now_usec, uint64_t *ret_usec) {
                 if (streq(p, "ago") && !minus)
                         break;
         }
-        if (sum_usec > now_usec)
-                return -EINVAL;
         *ret_usec = now_usec - sum_usec;
         return 0;
 }

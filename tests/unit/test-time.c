@@ -105,6 +105,8 @@ static void test_what_is_no_time(void **state) {
                 "- 1h",
                 "-1  h",
                 "-999999999w",
+                "-30500569w", /* 2^64 us and 16 hours */
+                "-1s 30500569w",
                 "-9999999999s",
                 "2026",
                 "2026-01",
