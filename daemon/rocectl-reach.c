@@ -17,12 +17,12 @@ static unsigned mode_support(int mode) {
 
 /* The kernel sets no default that the port cannot do, so the mode found is taken too. */
 PortKind port_kind(int mode, int supported) {
-        unsigned takes = mode_support(mode) | (supported > 0 ? (unsigned) supported : 0);
+        unsigned takes = mode_support(mode) | (supported >= 0 ? (unsigned) supported : 0);
 
         return (PortKind){
                 .mode = mode,
                 .takes = takes,
-                .unknown = supported > 0 ? 0 : (SUPPORT_V1 | SUPPORT_V2) & ~takes,
+                .unknown = supported >= 0 ? 0 : (SUPPORT_V1 | SUPPORT_V2) & ~takes,
         };
 }
 

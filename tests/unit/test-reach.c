@@ -32,9 +32,14 @@ static void test_kind(void **state) {
         assert_int_equal(kind.takes, SUPPORT_V2);
         assert_int_equal(kind.unknown, SUPPORT_V1);
 
-        kind = port_kind(VALUE_NONE, 0);
+        kind = port_kind(VALUE_NONE, -1);
         assert_int_equal(kind.takes, 0);
         assert_int_equal(kind.unknown, BOTH);
+
+        /* None is another thing than not known. */
+        kind = port_kind(VALUE_NONE, 0);
+        assert_int_equal(kind.takes, 0);
+        assert_int_equal(kind.unknown, 0);
 }
 
 static void test_kind_numbers(void **state) {
@@ -54,9 +59,9 @@ static void test_kind_numbers(void **state) {
                         all |= kind_set(&kind);
                 }
 
-        /* Of what is known: v1 and v2 with one or both, and without a mode one or both. Of what is not: one
-         * of each mode. */
-        assert_int_equal(__builtin_popcountll(all), 2 * 2 + 3 + 3);
+        /* Of what is known: v1 and v2 with one or both, and without a mode none, one or both. Of what is not:
+         * one of each mode. */
+        assert_int_equal(__builtin_popcountll(all), 2 * 2 + 4 + 3);
 }
 
 static Reach reach(int client, int supported_client, int server, int supported_server) {
@@ -76,6 +81,7 @@ static void test_kinds(void **state) {
         assert_int_equal(reach(VALUE_NONE, BOTH, ROCE_V2, BOTH), REACH_YES);
         assert_int_equal(reach(VALUE_NONE, BOTH, ROCE_V2, SUPPORT_V2), REACH_UNKNOWN);
         assert_int_equal(reach(VALUE_NONE, BOTH, VALUE_NONE, -1), REACH_UNKNOWN);
+        assert_int_equal(reach(ROCE_V2, BOTH, VALUE_NONE, 0), REACH_NO);
 }
 
 static void test_hosts(void **state) {
