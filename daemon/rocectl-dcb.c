@@ -30,7 +30,9 @@ static void parse_applications(const struct nlattr *table, Dcb *dcb) {
                 if (nla_type(entry) != DCB_ATTR_IEEE_APP || nla_len(entry) < (int) sizeof(application))
                         continue;
                 memcpy(&application, nla_data(entry), sizeof(application));
-                if (application.selector != IEEE_8021QAZ_APP_SEL_DSCP || application.protocol > DSCP_MAX)
+                /* The interface has a byte for a priority, of which there are eight. */
+                if (application.selector != IEEE_8021QAZ_APP_SEL_DSCP || application.protocol > DSCP_MAX ||
+                    application.priority >= IEEE_8021QAZ_MAX_TCS)
                         continue;
                 /* Of several the kernel's drivers take the highest. */
                 dcb->priority[application.protocol] =

@@ -65,6 +65,8 @@ static void test_all(void **state) {
         put_application(message, IEEE_8021QAZ_APP_SEL_DSCP, 63, 0);
         put_application(message, IEEE_8021QAZ_APP_SEL_ETHERTYPE, 24, 5);
         put_application(message, IEEE_8021QAZ_APP_SEL_DSCP, 64, 5);
+        put_application(message, IEEE_8021QAZ_APP_SEL_DSCP, 26, 8);
+        put_application(message, IEEE_8021QAZ_APP_SEL_DSCP, 46, 255);
         assert_int_equal(nla_put_u8(message, DCB_ATTR_IEEE_APP, 1), 0);
         nla_nest_end(message, table);
         table = nla_nest_start(message, TRUST_TABLE);
@@ -79,6 +81,7 @@ static void test_all(void **state) {
         assert_int_equal(dcb.priority[26], 3);
         assert_int_equal(dcb.priority[63], 0);
         assert_int_equal(dcb.priority[24], PRIORITY_NONE);
+        assert_int_equal(dcb.priority[46], PRIORITY_NONE);
 }
 
 static void test_trust_of_other_things(void **state) {
