@@ -20,6 +20,7 @@
 
 /* The default GIDs stand at the start of the table; a network device that is not found there is asked for elsewhere. */
 #define NETDEV_SLOTS 16
+#define DEFAULT_GIDS 2
 
 DEFINE_CLEANUP(struct udev *, udev_unref)
 DEFINE_CLEANUP(struct udev_device *, udev_device_unref)
@@ -316,9 +317,17 @@ int device_acquire(const char *name, AcquireFlags flags, Device **ret) {
         return 0;
 }
 
+static unsigned slot_support(int directory_fd, const char *slot) {
+        char type[32];
+
+        if (line_read_at(directory_fd, slot, sizeof(type), type) < 0)
+                return 0;
+        return streq(type, "IB/RoCE v1") ? SUPPORT_V1 : streq(type, "RoCE v2") ? SUPPORT_V2 : 0;
+}
+
 int port_support_acquire(const char *device, unsigned port, unsigned *ret_support) {
         _cleanup_(closedirp) DIR *directory = NULL;
-        char path[sizeof(CLASS_PATH) + DEVICE_NAME_LENGTH_MAX + 64], type[32];
+        char path[sizeof(CLASS_PATH) + DEVICE_NAME_LENGTH_MAX + 64], slot_name[16];
         struct dirent *entry;
         unsigned support = 0;
 
@@ -334,15 +343,16 @@ int port_support_acquire(const char *device, unsigned port, unsigned *ret_suppor
                 return 0;
         }
 
-        /* An empty slot answers EINVAL, and slots may be missing. */
-        while (support != (SUPPORT_V1 | SUPPORT_V2) && (entry = readdir(directory))) {
-                if (entry->d_name[0] == '.' || line_read_at(dirfd(directory), entry->d_name, sizeof(type), type) < 0)
-                        continue;
-                if (streq(type, "IB/RoCE v1"))
-                        support |= SUPPORT_V1;
-                else if (streq(type, "RoCE v2"))
-                        support |= SUPPORT_V2;
+        /* A port that can both has both default GIDs, and these stand at the start of a table of up to thousands. */
+        for (unsigned slot = 0; slot < DEFAULT_GIDS; slot++) {
+                snprintf(slot_name, sizeof(slot_name), "%u", slot);
+                support |= slot_support(dirfd(directory), slot_name);
         }
+
+        /* An empty slot answers EINVAL, and slots may be missing. */
+        while (support != (SUPPORT_V1 | SUPPORT_V2) && (entry = readdir(directory)))
+                if (entry->d_name[0] != '.')
+                        support |= slot_support(dirfd(directory), entry->d_name);
 
         *ret_support = support;
         return 0;
