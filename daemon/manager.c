@@ -270,6 +270,7 @@ static int job_remember(Job *job, const DeviceEntry *entry, uint64_t now_usec) {
 
         for (size_t i = 0; i < entry->n_ports; i++) {
                 job->memory[i].port = entry->ports[i].number;
+                job->memory[i].watched = entry->ports[i].watch >= 0;
                 job->memory[i].refused_mode = entry->ports[i].refused_mode;
                 job->memory[i].refused_support = entry->ports[i].refused_support;
                 for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++)

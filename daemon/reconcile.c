@@ -159,7 +159,7 @@ static Look attribute_look(const ReconcileRequest *request, const Device *device
 }
 
 static int attribute_set(const ReconcileRequest *request, const Device *device, Directory *directory, unsigned port,
-                         Attribute attribute, int value, Look *ret_readback) {
+                         Attribute attribute, int value) {
         int r;
 
         progress_set(request, STEP_WRITE, port, attribute);
@@ -168,7 +168,6 @@ static int attribute_set(const ReconcileRequest *request, const Device *device, 
                 r = attribute_write(directory->fd, port, attribute, value);
         else if (directory->error < 0)
                 r = directory->error;
-        *ret_readback = attribute_look(request, device, directory, STEP_READ_BACK, port, attribute);
         return r;
 }
 
@@ -188,8 +187,9 @@ static bool name_changed_hands(const Device *device) {
         return device_instance_acquire(device->name, &instance) < 0 || instance != device->instance;
 }
 
-static void reconcile_attribute(const ReconcileRequest *request, const Device *device, Directory *directory,
-                                PortReport *port, Attribute attribute) {
+/* True: it is to be written. */
+static bool attribute_judge(const ReconcileRequest *request, const Device *device, Directory *directory, PortReport *port,
+                            Attribute attribute) {
         const PortMemory *memory = request_find_memory(request, device, port->number);
         Verdict *verdict = port->verdicts + attribute;
         Stance stance = {
@@ -198,12 +198,11 @@ static void reconcile_attribute(const ReconcileRequest *request, const Device *d
                 .refused_mode = memory ? memory->refused_mode : VALUE_NONE,
         };
         Look look;
-        int r;
 
         look = attribute_look(request, device, directory, STEP_READ, port->number, attribute);
         if (directory->error < 0) {
                 verdict_without_directory(directory, verdict, attribute, port->rule, &look, &stance);
-                return;
+                return false;
         }
         if (attribute == ATTRIBUTE_MODE && look.error == 0 && look.value != verdict->wanted) {
                 (void) port_support_acquire(device->name, port->number, &port->support);
@@ -214,13 +213,21 @@ static void reconcile_attribute(const ReconcileRequest *request, const Device *d
         }
 
         verdict_look(verdict, attribute, port->rule, &look, &stance);
-        if (!verdict->due || !stance.may_write)
-                return;
+        return verdict->due && stance.may_write;
+}
 
-        r = attribute_set(request, device, directory, port->number, attribute, verdict->wanted, &look);
+/* What came of the write, which gave "r". */
+static void attribute_conclude(const ReconcileRequest *request, const Device *device, Directory *directory, PortReport *port,
+                               Attribute attribute, int r) {
+        Verdict *verdict = port->verdicts + attribute;
+        Look look;
+
+        look = attribute_look(request, device, directory, STEP_READ_BACK, port->number, attribute);
         /* Another program may have written in between, which shall not make a failure of this. A second time it is one. */
-        if (r >= 0 && look.error == 0 && look.value != verdict->wanted)
-                r = attribute_set(request, device, directory, port->number, attribute, verdict->wanted, &look);
+        if (r >= 0 && look.error == 0 && look.value != verdict->wanted) {
+                r = attribute_set(request, device, directory, port->number, attribute, verdict->wanted);
+                look = attribute_look(request, device, directory, STEP_READ_BACK, port->number, attribute);
+        }
         verdict_conclude(verdict, attribute, r, &look);
         /* The directory is but a name: what came of the write is about this device only if it bears the name still. */
         if (name_changed_hands(device))
@@ -235,6 +242,36 @@ static void unmanaged_look(const ReconcileRequest *request, const Device *device
         look = attribute_look(request, device, directory, STEP_READ, port->number, attribute);
         if (look.error == 0)
                 port->verdicts[attribute].found = look.value;
+}
+
+static void reconcile_attribute(const ReconcileRequest *request, const Device *device, Directory *directory, PortReport *port,
+                                Attribute attribute) {
+        int r;
+
+        if (!attribute_judge(request, device, directory, port, attribute))
+                return;
+        r = attribute_set(request, device, directory, port->number, attribute, port->verdicts[attribute].wanted);
+        attribute_conclude(request, device, directory, port, attribute, r);
+}
+
+static bool port_is_watched(const ReconcileRequest *request, const Device *device, unsigned port) {
+        const PortMemory *memory = request_find_memory(request, device, port);
+
+        return memory && memory->watched;
+}
+
+/* Of what need not be written nothing is kept: it is looked at again. */
+static void port_write_ahead(const ReconcileRequest *request, Directory *directory, const Device *device, PortReport *port,
+                             bool written[static _ATTRIBUTE_MAX], int errors[static _ATTRIBUTE_MAX]) {
+        for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++) {
+                Verdict before = port->verdicts[a];
+
+                written[a] = verdict_needs_look(&before) && attribute_judge(request, device, directory, port, a);
+                if (written[a])
+                        errors[a] = attribute_set(request, device, directory, port->number, a, before.wanted);
+                else
+                        port->verdicts[a] = before;
+        }
 }
 
 static int port_watch(const ReconcileRequest *request, const Device *device, Directory *directory, unsigned port) {
@@ -253,15 +290,25 @@ static bool port_needs_look(const PortReport *port) {
 }
 
 static void reconcile_port(const ReconcileRequest *request, Directory *directory, DeviceReport *report, PortReport *port) {
-        /* The watch comes before the first look, so that no write after the look goes unseen. */
-        if (request->inotify_fd >= 0 && directory->error >= 0 && port_needs_look(port)) {
+        bool watch = request->inotify_fd >= 0 && directory->error >= 0 && port_needs_look(port), written[_ATTRIBUTE_MAX] = {};
+        int errors[_ATTRIBUTE_MAX] = {};
+
+        /* Writes of our own are heard of, too, and each calls for one more look at the device. So a port that is not watched yet is written
+         * before it is. */
+        if (watch && !port_is_watched(request, report->device, port->number))
+                port_write_ahead(request, directory, report->device, port, written, errors);
+
+        /* The watch comes before the look that counts, be it the first or the one that reads back, so that no write after it goes unseen. */
+        if (watch && directory->error >= 0) {
                 port->watch = port_watch(request, report->device, directory, port->number);
                 if (port->watch < 0 && port->watch != -ENOENT)
                         report->watch_error = port->watch;
         }
 
         for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++)
-                if (verdict_needs_look(port->verdicts + a))
+                if (written[a])
+                        attribute_conclude(request, report->device, directory, port, a, errors[a]);
+                else if (verdict_needs_look(port->verdicts + a))
                         reconcile_attribute(request, report->device, directory, port, a);
                 else if (port->verdicts[a].state == STATE_UNMANAGED && directory->error >= 0)
                         unmanaged_look(request, report->device, directory, port, a);

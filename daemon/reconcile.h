@@ -21,6 +21,7 @@ typedef struct PortMemory {
         unsigned port;
         int refused_mode;          /* the kernel answered EINVAL to it; VALUE_NONE: to none */
         unsigned refused_support;  /* what the GIDs showed then */
+        bool watched;
         bool hold[_ATTRIBUTE_MAX]; /* backing off from another writer */
 } PortMemory;
 

@@ -234,20 +234,33 @@ static void test_job_forgets_refusal(void **state) {
 }
 
 static void test_job_watches(void **state) {
-        _cleanup_(job_freep) Job *job = job_for("mlx5_0"), *bad = job_for("mlx5_0");
+        _cleanup_(job_freep) Job *job = job_for("mlx5_0"), *again = job_for("mlx5_0"), *bad = job_for("mlx5_0");
         _cleanup_close_ int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
         _Alignas(struct inotify_event) char buffer[4096];
         const struct inotify_event *event = (const struct inotify_event *) buffer;
 
-        job->inotify_fd = fd;
+        job->inotify_fd = again->inotify_fd = fd;
         job_run(job);
         assert_in_range(job->report->ports[0].watch, 0, 1000);
         assert_int_equal(job->report->watch_error, 0);
-        assert_in_range(read(fd, buffer, sizeof(buffer)), sizeof(*event),
-                        sizeof(buffer)); /* our own write is heard of */
+        assert_true(verdict_of(job, ATTRIBUTE_MODE)->tried);
+        assert_int_equal(read(fd, buffer, sizeof(buffer)), -1); /* our own write came before the watch */
+
+        put(MODE_FILE, "RoCE v2");
+        assert_in_range(read(fd, buffer, sizeof(buffer)), sizeof(*event), sizeof(buffer));
         assert_int_equal(event->wd, job->report->ports[0].watch);
         assert_int_equal(event->mask, IN_MODIFY);
         assert_string_equal(event->name, "default_roce_mode");
+
+        /* A port that is watched stays so while it is written. */
+        again->memory = calloc(1, sizeof(PortMemory));
+        again->n_memory = 1;
+        again->memory[0] = (PortMemory) { .port = 1, .watched = true, .refused_mode = VALUE_NONE };
+        assert_int_equal(device_instance_acquire("mlx5_0", &again->instance), 0);
+        job_run(again);
+        assert_true(verdict_of(again, ATTRIBUTE_MODE)->tried);
+        assert_int_equal(again->report->ports[0].watch, job->report->ports[0].watch);
+        assert_in_range(read(fd, buffer, sizeof(buffer)), sizeof(*event), sizeof(buffer));
 
         bad->inotify_fd = eventfd(0, EFD_CLOEXEC);
         job_run(bad);
