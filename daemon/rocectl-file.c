@@ -5,46 +5,35 @@
 #include "rocectl-file.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 
+#include "file.h"
 #include "report-json.h"
 #include "rocectl-document.h"
 
 /* Far more than any host has to say. */
 #define FILE_SIZE_MAX (64U * 1024U * 1024U)
 
-/* Kept from file to file. */
 typedef struct Buffer {
         char *bytes;
-        size_t size, allocated;
+        size_t size;
 } Buffer;
+
+static void buffer_done(Buffer *buffer) {
+        free(buffer->bytes);
+}
 
 /* May be a pipe: "<(ssh host rocectl status --json)". 0 or -errno. */
 static int buffer_read(Buffer *buffer, const char *file) {
         bool is_stdin = strcmp(file, "-") == 0;
         _cleanup_close_ int opened = is_stdin ? -EBADF : open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-        int fd = is_stdin ? STDIN_FILENO : opened;
+        int r;
 
-        if (fd < 0)
+        if (!is_stdin && opened < 0)
                 return -errno;
-
-        buffer->size = 0;
-        for (;;) {
-                ssize_t n;
-
-                if (buffer->allocated - buffer->size < 4096) {
-                        buffer->allocated = MAX_OF(2 * buffer->allocated, 65536U);
-                        buffer->bytes = NEED((char *) realloc(buffer->bytes, buffer->allocated));
-                }
-                n = read(fd, buffer->bytes + buffer->size, buffer->allocated - buffer->size - 1);
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n <= 0)
-                        return n < 0 ? -errno : 0;
-                buffer->size += (size_t) n;
-                if (buffer->size > FILE_SIZE_MAX)
-                        return -EFBIG;
-        }
+        r = file_read_whole(is_stdin ? STDIN_FILENO : opened, FILE_SIZE_MAX, &buffer->bytes, &buffer->size);
+        if (r < 0)
+                return r;
+        return buffer->size > FILE_SIZE_MAX ? -EFBIG : 0;
 }
 
 static json_object *complain_at(const char *file, const Buffer *buffer, size_t offset, const char *text) {
@@ -56,8 +45,7 @@ static json_object *complain_at(const char *file, const Buffer *buffer, size_t o
                         column = 1;
                 } else if (((unsigned char) buffer->bytes[i] & 0xc0) != 0x80)
                         column++;
-        complain(CODE_FAILED, "%s:%zu:%zu: %s", strcmp(file, "-") == 0 ? "<stdin>" : file, line, column,
-                 text);
+        complain(CODE_FAILED, "%s:%zu:%zu: %s", file, line, column, text);
         return NULL;
 }
 
@@ -102,17 +90,18 @@ static bool schema_is_known(json_object *document, const char *file) {
 }
 
 json_object *document_read(const char *file, JsonTokener *tokener) {
-        static Buffer buffer;
+        const char *name = strcmp(file, "-") == 0 ? "<stdin>" : file;
+        _cleanup_(buffer_done) Buffer buffer = {};
         _cleanup_json_ json_object *document = NULL;
         int r;
 
         r = buffer_read(&buffer, file);
         if (r < 0) {
-                complain(CODE_FAILED, "%s: it cannot be read: %s", file, strerror(-r));
+                complain(CODE_FAILED, "%s: it cannot be read: %s", name, strerror(-r));
                 return NULL;
         }
-        document = buffer_parse(&buffer, file, tokener);
-        if (!document || !schema_is_known(document, strcmp(file, "-") == 0 ? "<stdin>" : file))
+        document = buffer_parse(&buffer, name, tokener);
+        if (!document || !schema_is_known(document, name))
                 return NULL;
         return TAKE_PTR(document);
 }

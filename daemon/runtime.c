@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "file.h"
 #include "report-json.h"
 
 #define OWNER_PATH RUNTIME_PATH "/lock.owner"
@@ -105,36 +106,13 @@ int runtime_write_state(json_object *state) {
         return r;
 }
 
-static int read_text(int fd, size_t size, char **ret) {
-        _cleanup_free_ char *text = NULL;
-        size_t done = 0;
-
-        text = malloc(size + 1);
-        if (!text)
-                return -ENOMEM;
-        while (done < size) {
-                ssize_t n = read(fd, text + done, size - done);
-
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n < 0)
-                        return -errno;
-                if (n == 0)
-                        break;
-                done += (size_t) n;
-        }
-
-        text[done] = 0;
-        *ret = TAKE_PTR(text);
-        return 0;
-}
-
 int runtime_read_state(json_object **ret) {
         _cleanup_close_ int fd = -EBADF;
         _cleanup_free_ char *text = NULL;
         _cleanup_json_ json_object *state = NULL;
         json_object *schema;
         struct stat st;
+        size_t size;
         int r;
 
         fd = open(STATE_PATH, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -144,7 +122,7 @@ int runtime_read_state(json_object **ret) {
                 return -errno;
         if (!S_ISREG(st.st_mode) || st.st_size > STATE_SIZE_MAX)
                 return -EBADMSG;
-        r = read_text(fd, (size_t) st.st_size, &text);
+        r = file_read_whole(fd, STATE_SIZE_MAX, &text, &size);
         if (r < 0)
                 return r;
 

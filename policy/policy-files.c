@@ -4,10 +4,10 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "file.h"
 #include "message.h"
 #include "text.h"
 
@@ -193,55 +193,14 @@ static int drop_ins_acquire(const char *root, DropIns *drop_ins, Messages *messa
         return 0;
 }
 
-/* At most one byte more than a policy may have, so that the one who parses sees that it is too large. */
-static int bytes_read(int fd, char **ret_bytes, size_t *ret_size) {
-        _cleanup_free_ char *bytes = NULL;
-        size_t size = 0, allocated = 0;
-
-        for (;;) {
-                ssize_t n;
-
-                if (size + 1 >= allocated) {
-                        char *larger;
-
-                        allocated = MAX_OF((size_t) 4096, 2 * allocated);
-                        larger = realloc(bytes, allocated);
-                        if (!larger)
-                                return -ENOMEM;
-                        bytes = larger;
-                }
-
-                n = read(fd, bytes + size, MIN_OF(allocated - 1 - size, POLICY_FILE_SIZE_MAX + 1 - size));
-                if (n < 0 && errno == EAGAIN) {
-                        if (poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, -1) < 0 &&
-                            errno != EINTR)
-                                return -errno;
-                        continue;
-                }
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n < 0)
-                        return -errno;
-                if (n == 0)
-                        break;
-                size += (size_t) n;
-                if (size > POLICY_FILE_SIZE_MAX)
-                        break;
-        }
-
-        bytes[size] = 0;
-        *ret_bytes = TAKE_PTR(bytes);
-        *ret_size = size;
-        return 0;
-}
-
 static int texts_add(PolicyTexts *texts, const char *path, int fd) {
         _cleanup_free_ char *copy = NULL, *bytes = NULL;
         PolicyText *items;
         size_t size = 0;
         int r;
 
-        r = bytes_read(fd, &bytes, &size);
+        /* Of one that is too large enough for the one who parses to see that it is. */
+        r = file_read_whole(fd, POLICY_FILE_SIZE_MAX, &bytes, &size);
         if (r < 0)
                 return r;
 
