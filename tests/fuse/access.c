@@ -4,12 +4,14 @@
 
 #include <limits.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "fake.h"
 
 void log_access(pid_t pid, const Where *w, const char *text, const char *result) {
         char path[64], program[PATH_MAX] = "-";
+        struct timespec now;
         const char *slash;
         ssize_t l;
 
@@ -28,7 +30,8 @@ void log_access(pid_t pid, const Where *w, const char *text, const char *result)
                         fputc(*c, fake.log);
                 else
                         fprintf(fake.log, "\\x%02x", (unsigned char) *c);
-        fprintf(fake.log, "\t%s\n", result);
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        fprintf(fake.log, "\t%s\t%lld.%09ld\n", result, (long long) now.tv_sec, now.tv_nsec);
         fflush(fake.log);
 }
 

@@ -8,7 +8,7 @@
  *   MOUNTPOINT/empty-slot          a file whose read is EINVAL, as that of an empty GID slot is
  *
  * SOCKET takes one command a packet and answers it, see control.c. LOG gets one line an access,
- * tab-separated: number, program, operation, device, port, attribute, text, result. */
+ * tab-separated: number, program, operation, device, port, attribute, text, result, time (CLOCK_MONOTONIC). */
 
 #define FUSE_USE_VERSION 314
 

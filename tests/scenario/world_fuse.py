@@ -189,7 +189,7 @@ class FuseWorld(World):
 
     def accesses(self, operation=None, device=None, attribute=None, program="roced"):
         """What programs did in configfs, in order."""
-        keys = ("number", "program", "operation", "device", "port", "attribute", "text", "result")
+        keys = ("number", "program", "operation", "device", "port", "attribute", "text", "result", "time")
         found = []
         with open(LOG) as f:
             for line in f:
