@@ -28,7 +28,7 @@ _rocectl_devices() {
 
 _rocectl() {
         local verbs="status check plan explain apply compat doctor generate wait log metrics"
-        local options="--policy --json --quiet --no-pager --no-legend --version --help -j -q -h"
+        local options="--json --quiet --no-pager --no-legend --version --help -j -q -h"
         local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} verb='' peers='' i
 
         COMPREPLY=()
@@ -52,9 +52,11 @@ _rocectl() {
         done
 
         case $verb in
-        plan) options+=" --peers" ;;
+        plan) options+=" --policy --peers" ;;
         log) options+=" --since" ;;
         wait) options+=" --timeout" ;;
+        compat | generate) ;;
+        *) options+=" --policy" ;;
         esac
 
         case $previous in

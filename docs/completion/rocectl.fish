@@ -40,7 +40,7 @@ function __rocectl_ports
 end
 
 complete -c rocectl -f
-complete -c rocectl -l policy -rF -d 'Use this policy only, no drop-ins'
+complete -c rocectl -n 'not __rocectl_verb_is compat generate log wait' -l policy -rF -d 'Use this policy only, no drop-ins'
 complete -c rocectl -s j -l json -d 'Write JSON'
 complete -c rocectl -s q -l quiet -d 'Write errors only'
 complete -c rocectl -l no-pager -d 'Do not start a pager'

@@ -29,11 +29,13 @@ def verbs(w):
 
 
 def options(w):
-    """All, and those that only one verb takes."""
-    lines = re.findall(r"^ +(-.*?)  ", w.rocectl("--help").stdout, re.M)
-    common = {o for line in lines for o in re.findall(r"(?<!\S)--?[a-z][a-z-]*", line)}
-    own = {o for v in verbs(w) for o in re.findall(r"^      (--[a-z-]+)", w.rocectl(v, "--help").stdout, re.M)} - common
-    equal(own, set(OWN), "options of one verb")
+    """Those that the help names without a verb, and those that the help of each verb does."""
+    def offered(*verb):
+        lines = re.findall(r"^ +(-.*?)  ", w.rocectl(*verb, "--help").stdout, re.M)
+        return {o for line in lines for o in re.findall(r"(?<!\S)--?[a-z][a-z-]*", line)}
+    common, own = offered(), {v: offered(v) for v in verbs(w)}
+    equal({v: o & set(OWN) for v, o in own.items() if o & set(OWN)}, {v: {o} for o, v in OWN.items()}, "options of one verb")
+    equal(sorted(v for v in own if "--policy" not in own[v]), ["compat", "generate", "log", "wait"], "verbs without --policy")
     return common, own
 
 
@@ -58,8 +60,7 @@ def completion_of_bash(w):
     for words, found in (
             ([""], verbs(w)), (["--json", ""], verbs(w)), (["--policy", "x", "co"], ["compat"]),
             (["--policy", "=", "x", "do"], ["doctor"]), (["st"], ["status"]), (["nothing", ""], []),
-            (["-"], common), (["status", "-"], common), (["status", "--no-p"], ["--no-pager"]),
-            *[([v, "-"], common | {o for o in own if OWN[o] == v}) for v in OWN.values()],
+            (["-"], common), (["status", "--no-p"], ["--no-pager"]), *[([v, "-"], own[v]) for v in own],
             (["status", ""], ["mock0", "rocep1", odd]), (["log", "mock0", "r"], ["rocep1"]), (["wait", "$"], [odd]),
             (["wait", "--timeout", "5", "m"], ["mock0"]), (["wait", "--timeout", "=", "5", "m"], ["mock0"]),
             (["wait", "--timeout", ""], []), (["log", "--since", "y"], ["yesterday"]),
@@ -86,7 +87,7 @@ def check_named(w, name, verb_form, option_form):
         text = f.read()
     common, own = options(w)
     equal(sorted(re.findall(verb_form, text, re.M)), sorted(verbs(w)), f"verbs in {name}")
-    for option in common | own:
+    for option in common | set(OWN):
         check(re.search(option_form(option), text), f"{name} has no {option}")
 
 
@@ -103,13 +104,13 @@ def completion_of_fish(w):
         process = w.run(["env", "HOME=/run/cwd", "fish", "--no-config", "-c", script])
         equal((process.returncode, process.stderr), (0, ""), f"fish at {line!r}")
         return [answer.split("\t")[0] for answer in process.stdout.splitlines()]
-    common, own = options(w)
+    _, own = options(w)
     odd = "$(touch ran)"
     for line, found in (
             ("rocectl ", verbs(w)), ("rocectl --policy x st", ["status"]), ("rocectl -j explain mock0/", ["mock0/1", "mock0/2"]),
             ("rocectl status ", ["mock0", "rocep1", odd]), ("rocectl log --since y", ["yesterday"]), ("rocectl apply ", []),
             ("rocectl wait --timeout 5 m", ["mock0"]), ("rocectl compat v", ["v1", "v2"]),
-            *[(f"rocectl {v} --", {o for o in common if o[:2] == "--"} | {o for o in own if OWN[o] == v}) for v in verbs(w)]):
+            *[(f"rocectl {v} --", {o for o in own[v] if o[:2] == "--"}) for v in own]):
         answers = [a.rstrip("=").replace("\\", "") for a in ask(line)]
         equal(sorted(answers), sorted(found), f"completion of {line!r}")
     check(not os.path.exists("/run/cwd/ran"), "a device's name was run")
@@ -146,7 +147,7 @@ def completion_of_zsh(w):
             ("rocectl status ", ["mock0", "rocep1"], ["apply"]), ("rocectl -j log r", ["rocep1"], ["mock0"]),
             ("rocectl explain ", ["mock0", "mock0/1", "mock0/2", "rocep1/1"], ["apply"]), ("rocectl apply m", [], ["mock0"]),
             ("rocectl log --since ", ["yesterday"], ["mock0"]), ("rocectl compat ", ["v1", "v2"], ["mock0"]),
-            *[(f"rocectl {v} -", common | {o for o in own if OWN[o] == v}, {o for o in own if OWN[o] != v}) for v in verbs(w)]):
+            *[(f"rocectl {v} -", own[v], common - own[v] | set(OWN) - own[v]) for v in own]):
         listed = set(re.findall(r"[^\s\x07]+", ask(line).partition("\n")[2]))
         check(set(found) <= listed and not set(absent) & listed, f"zsh lists at {line!r}: {listed}")
     check(not os.path.exists("/run/cwd/ran"), "a device's name was run")
