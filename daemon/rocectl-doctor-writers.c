@@ -22,8 +22,10 @@ static const char *const places[] = {
         "/usr/local/lib/systemd/system",
         "/etc/udev/rules.d",
         "/usr/lib/udev/rules.d",
+        "/etc/tmpfiles.d",
+        "/etc/crontab",
         "/etc/cron.d",
-        "/etc/network/if-up.d",
+        "/etc/network", /* interfaces, and hooks */
         "/etc/NetworkManager/dispatcher.d",
         "/usr/local/bin",
         "/usr/local/sbin",

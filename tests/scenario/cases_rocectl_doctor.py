@@ -206,6 +206,8 @@ def doctor_writers(w):
     healthy(w)
     line = "echo 106 > /sys/kernel/config/rdma_cm/mlx5_0/ports/1/default_roce_tos"
     for path, text in (("/etc/rc.local", f"#!/bin/sh\n# {line}\n  {line}\n"),
+                       ("/etc/network/interfaces", "iface ens1 inet dhcp\n  post-up cma_roce_tos -d mlx5_0 -t 106\n"),
+                       ("/etc/tmpfiles.d/roce.conf", "w /sys/kernel/config/rdma_cm/mlx5_0/ports/1/default_roce_tos - - - - 106\n"),
                        ("/etc/infiniband/post-start-hook.sh", "cma_roce_mode -d mlx5_0 -p 1 -m 2\n"),
                        ("/etc/systemd/system/qos.service.d/roce.conf", "[Service]\nExecStartPost=/usr/sbin/cma_roce_tos -d mlx5_0 -t 106\n"),
                        ("/etc/systemd/system/roced.service.d/x.conf", f"ExecStartPre=sh -c '{line}'\n"),
@@ -218,8 +220,9 @@ def doctor_writers(w):
     equal(list(findings), ["another-writer"], "findings")
     equal(sorted((f["where"][0], f["evidence"]) for f in findings["another-writer"]),
           [("/etc/cron.d/hostile:1", "cma_roce_tos \x1b[31m"),
-           ("/etc/infiniband/post-start-hook.sh:1", "cma_roce_mode -d mlx5_0 -p 1 -m 2"), ("/etc/rc.local:3", line),
-           ("/etc/systemd/system/qos.service.d/roce.conf:2", "ExecStartPost=/usr/sbin/cma_roce_tos -d mlx5_0 -t 106")], "writers")
+           ("/etc/infiniband/post-start-hook.sh:1", "cma_roce_mode -d mlx5_0 -p 1 -m 2"), ("/etc/network/interfaces:2", "post-up cma_roce_tos -d mlx5_0 -t 106"), ("/etc/rc.local:3", line),
+           ("/etc/systemd/system/qos.service.d/roce.conf:2", "ExecStartPost=/usr/sbin/cma_roce_tos -d mlx5_0 -t 106"),
+           ("/etc/tmpfiles.d/roce.conf:1", "w /sys/kernel/config/rdma_cm/mlx5_0/ports/1/default_roce_tos - - - - 106")], "writers")
     check("\x1b" not in w.rocectl("doctor").stdout, "a raw control character")
     os.chmod("/etc/rc.local", 0o600)
     matches("(?m)^Not looked at: /etc/rc.local: Permission denied$", w.rocectl("doctor", user=65534).stdout, "what others see")
