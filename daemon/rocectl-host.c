@@ -144,6 +144,12 @@ int host_acquire(const Options *options, Host *host) {
         return CODE_DONE;
 }
 
+char *invalid_names_text(size_t n) {
+        if (n == 1)
+                return need_text("an RDMA device has a name that no path can hold and is left out; \"rdma dev set\" renames it");
+        return need_text("%zu RDMA devices have names that no path can hold and are left out; \"rdma dev set\" renames them", n);
+}
+
 bool host_load_policy(const Host *host, Judge *judge) {
         const char *file = json_get_text(host->state, "policy_file");
 
@@ -332,11 +338,8 @@ json_object *host_warnings(const Host *host) {
         }
 
         if (host->n_invalid > 0) {
-                _cleanup_free_ char *text = NULL;
+                _cleanup_free_ char *text = invalid_names_text(host->n_invalid);
 
-                text = need_text("%zu RDMA devices bear names that no path can hold and are left out; "
-                                 "\"rdma dev set\" renames them",
-                                 host->n_invalid);
                 json_object_array_add(warnings, json_string(text));
         }
         return warnings;

@@ -34,6 +34,9 @@ void host_done(Host *host);
 /* Loads what the daemon would load now; nothing, where that cannot be told. As judge_load(). */
 bool host_load_policy(const Host *host, Judge *judge);
 
+/* What is said of devices that are left out for their names; allocated. */
+char *invalid_names_text(size_t n);
+
 /* What only root may look at is not known to others, and no failure. */
 void report_excuse(DeviceReport *report);
 

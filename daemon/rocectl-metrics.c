@@ -82,9 +82,10 @@ static void add_daemon(json_object *metrics, json_object *document) {
                   told ? json_one(json_get(daemon, "blocked")) : NULL);
 }
 
-static void add_policy(json_object *metrics, json_object *document) {
+static void add_policy(json_object *metrics, json_object *document, const Host *host) {
         json_object *policy = json_get(document, "policy");
         const char *sha256 = json_get_text(policy, "sha256");
+        bool known = host->ask_daemon ? host->state != NULL : host->judge.error == 0 || host->judge.error == -EBADMSG;
 
         sample_add(metric_add(metrics, "roced_policy_info", "gauge",
                               "The policy that ports are judged by; none: no sample."),
@@ -92,7 +93,7 @@ static void add_policy(json_object *metrics, json_object *document) {
         gauge_add(metrics, "roced_policy_stale", "Whether the policy on disk differs from what roced has loaded.",
                   policy ? json_truth(json_get(policy, "stale")) : json_one(false));
         gauge_add(metrics, "roced_policy_error", "Whether the policy on disk does not load.",
-                  json_one(json_get(policy, "error")));
+                  known ? json_one(json_get(policy, "error")) : NULL);
 }
 
 static void add_counters(json_object *metrics, json_object *counters) {
@@ -253,7 +254,7 @@ int verb_metrics(const Options *options, char **arguments) {
         sample_add(metric_add(metrics, "roced_build_info", "gauge", "The release of rocectl."),
                    label("version", VERSION), json_one(true));
         add_daemon(metrics, document);
-        add_policy(metrics, document);
+        add_policy(metrics, document, &host);
         add_ports(metrics, document);
         add_counters(metrics, json_get_object(host.state, "counters"));
 

@@ -286,11 +286,11 @@ int pass_complain(const Pass *pass) {
                         code = complain(CODE_FAILED, "%s: %s: %s", pass->reports[i]->name,
                                         step_to_string(pass->reports[i]->error_step),
                                         strerror(-pass->reports[i]->error));
-        if (pass->n_invalid > 0)
-                complain(code,
-                         "%zu RDMA devices bear names that no path can hold and are left out; \"rdma dev "
-                         "set\" renames them",
-                         pass->n_invalid);
+        if (pass->n_invalid > 0) {
+                _cleanup_free_ char *text = invalid_names_text(pass->n_invalid);
+
+                complain(code, "%s", text);
+        }
         return code;
 }
 

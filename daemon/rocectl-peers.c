@@ -89,6 +89,7 @@ void peers_print(json_object *peers) {
         _cleanup_(notes_done) Notes notes = {};
         json_object *list;
         size_t n = json_get_list(peers, "cut_off", &list);
+        int64_t n_hosts = json_object_get_int64(json_get(peers, "hosts"));
 
         for (size_t i = 0; i < n; i++) {
                 json_object *entry = json_object_array_get_idx(list, i);
@@ -103,6 +104,6 @@ void peers_print(json_object *peers) {
         }
         notes_print(&notes);
         if (n == 0)
-                output_line("No client here would be cut off from any of %lld other hosts.",
-                            (long long) json_object_get_int64(json_get(peers, "hosts")));
+                output_line("No client here would be cut off from any of %lld other host%s.", (long long) n_hosts,
+                            n_hosts == 1 ? "" : "s");
 }

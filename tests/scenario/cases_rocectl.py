@@ -238,6 +238,7 @@ def status_of_unreadable_policy(w):
     status = json.loads(process.stdout)
     matches("Permission denied", status["policy"]["error"], "error")
     matches("\nPolicy: not known, .*Permission denied\nDaemon", w.rocectl("status", user=65534).stdout, "the policy's line")
+    check("roced_policy_error" not in w.rocectl("metrics", user=65534).stdout, "a metric of what is not known")
     equal(w.port("mock0", status=status)["tos"]["state"], "unknown", "state")
     w.start()
     w.await_port("mock0", tos="ok")
@@ -274,7 +275,7 @@ def status_before_the_daemon_has_told(w):
     w.wait_until(lambda: w.status()["daemon"]["running"], "apply has the lock")
     equal(w.status()["policy"], {"sha256": None, "files": [], "stale": None, "error": None}, "policy")
     matches("\nPolicy: not known yet\nDaemon: starting", w.check_exit(w.rocectl("status"), 3).stdout, "text")
-    check("roced_policy_stale" not in w.rocectl("metrics").stdout, "a metric of what is not known")
+    check("roced_policy_" not in w.rocectl("metrics").stdout, "a metric of what is not known")
     equal([f["id"] for f in json.loads(w.rocectl("doctor", "--json").stdout)["findings"]], ["not-compliant"] * 2, "findings")
     w.clear_faults()
     w.release()
@@ -349,6 +350,16 @@ def names_that_a_terminal_obeys(w):
             json.loads(told)
         else:
             check("\u202e" not in told, f"text turned round by {args}: {told!r}")
+
+
+@scenario(rings="fuse")
+def names_that_no_path_can_hold(w):
+    """sysfs shows "!" where a name has "/"."""
+    w.add("mock0")
+    for name, told in (("a!b", "an RDMA device has a name .* renames it$"), ("b!a", "2 RDMA devices have names .* renames them$")):
+        w.add(name, announce=False, known=False)
+        matches(f"(?m)^Warning: {told}", w.check_exit(w.rocectl("status"), 0).stdout, "status")
+        matches(f"(?m)^rocectl: {told}", w.check_exit(w.rocectl("plan"), 0).stderr, "plan")
 
 
 @scenario(rings="fuse")

@@ -180,6 +180,8 @@ def plan_peers(w):
           "peers")
     none = "No client here would be cut off from any of 3 other hosts."
     equal(w.rocectl("plan", "--peers", *others).stdout.splitlines()[-1], none, "plan beside others")
+    one = "No client here would be cut off from any of 1 other host."
+    equal(w.rocectl("plan", "--peers", others[0]).stdout.splitlines()[-1], one, "plan beside one other")
     # A rule that only reports changes nothing, and so does one for the mode that is there.
     for rule, code in (("mode: v1, enforcement: report", 3), ("mode: v2", 0)):
         w.policy(f"version: 1\nrules: [{{match: {{device: mock0}}, {rule}}}]\n", "/etc/roced/new.yaml")
