@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A rule that says of some key (its anchor) how the value reads, or how it begins, is worth trying for the devices with such a value
- * only. Rules are put into buckets by a hash of key and text; a port's own values give the few buckets to merge. Only a filter:
- * rule_match() has the last word, so that what shares a bucket by chance does no harm. */
+/* A rule that says of some key (its anchor) how the value reads, or how it begins, is worth trying for the devices
+ * with such a value only. Rules are put into buckets by a hash of key and text; a port's own values give the few
+ * buckets to merge. Only a filter: rule_match() has the last word, so that what shares a bucket by chance does no
+ * harm. */
 
 #include <ctype.h>
 
@@ -15,10 +16,9 @@ static const struct {
         MatchKey key;
         bool literal;
 } anchors[] = {
-        { MATCH_NODE_GUID, true },  { MATCH_PCI, true },  { MATCH_DEVICE, true },  { MATCH_NETDEV, true },
-        { MATCH_NODE_GUID, false }, { MATCH_PCI, false }, { MATCH_DEVICE, false }, { MATCH_NETDEV, false },
-        { MATCH_PCI_ID, true },     { MATCH_DRIVER, true },
-        { MATCH_PCI_ID, false },    { MATCH_DRIVER, false },
+        { MATCH_NODE_GUID, true },  { MATCH_PCI, true },    { MATCH_DEVICE, true },  { MATCH_NETDEV, true },
+        { MATCH_NODE_GUID, false }, { MATCH_PCI, false },   { MATCH_DEVICE, false }, { MATCH_NETDEV, false },
+        { MATCH_PCI_ID, true },     { MATCH_DRIVER, true }, { MATCH_PCI_ID, false }, { MATCH_DRIVER, false },
 };
 
 typedef struct Entry {
@@ -26,12 +26,12 @@ typedef struct Entry {
 } Entry;
 
 struct PolicyIndex {
-        unsigned keys;                     /* set of 1 << MatchKey that serve as anchors */
-        unsigned lengths[_MATCH_KEY_MAX];  /* of each, set of 1 << length of the beginnings that occur; 1 << 0: values in full */
-        uint32_t mask;                     /* how many buckets there are, less one */
-        uint32_t *starts;                  /* of bucket i, in "rules"; one more at the end */
-        uint32_t *rules;                   /* ascending in each bucket */
-        uint32_t *others;                  /* rules without anchor */
+        unsigned keys;                    /* set of 1 << MatchKey that serve as anchors */
+        unsigned lengths[_MATCH_KEY_MAX]; /* of each, set of 1 << length of beginnings; 1 << 0: values in full */
+        uint32_t mask;                    /* how many buckets there are, less one */
+        uint32_t *starts;                 /* of bucket i, in "rules"; one more at the end */
+        uint32_t *rules;                  /* ascending in each bucket */
+        uint32_t *others;                 /* rules without anchor */
         size_t n_others;
 };
 
@@ -48,7 +48,7 @@ PolicyIndex *policy_index_free(PolicyIndex *index) {
 
 DEFINE_CLEANUP(PolicyIndex *, policy_index_free)
 
-/* Of the first "length" characters of a text, or of all if that is 0. FNV-1a, case apart: some keys are compared so. */
+/* Of the first "length" characters of a text, or of all if that is 0. FNV-1a, case apart, as some keys are compared. */
 static uint32_t text_bucket(const PolicyIndex *index, MatchKey key, const char *text, size_t length) {
         uint64_t hash = (14695981039346656037ULL ^ (key * (INDEX_PREFIX_MAX + 1) + length)) * 1099511628211ULL;
 
@@ -87,7 +87,8 @@ static MatchKey rule_find_anchor(const Rule *rule, size_t *ret_n) {
         return _MATCH_KEY_MAX;
 }
 
-static void index_add_rule(PolicyIndex *index, const Policy *policy, uint32_t rule, Entry *entries, size_t *n_entries) {
+static void index_add_rule(PolicyIndex *index, const Policy *policy, uint32_t rule, Entry *entries,
+                           size_t *n_entries) {
         const PatternList *patterns;
         MatchKey key;
         size_t n;
@@ -106,7 +107,7 @@ static void index_add_rule(PolicyIndex *index, const Policy *policy, uint32_t ru
                 if (patterns->items[i].negated)
                         continue;
                 index->lengths[key] |= 1U << length;
-                entries[(*n_entries)++] = (Entry) { text_bucket(index, key, patterns->items[i].text, length), rule };
+                entries[(*n_entries)++] = (Entry){ text_bucket(index, key, patterns->items[i].text, length), rule };
         }
 }
 
@@ -174,7 +175,8 @@ static void walk_add_value(PolicyWalk *walk, const PolicyIndex *index, MatchKey 
                 if (!(index->lengths[key] & 1U << length))
                         continue;
                 bucket = text_bucket(index, key, value, length);
-                walk_add(walk, index->rules + index->starts[bucket], index->starts[bucket + 1] - index->starts[bucket]);
+                walk_add(walk, index->rules + index->starts[bucket],
+                         index->starts[bucket + 1] - index->starts[bucket]);
         }
 }
 

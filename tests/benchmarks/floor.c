@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The least that a program can do to bring all RoCE ports to one mode and TOS: no policy, no udev, no events, one thread, and no system
- * call that the result does not need. It is linked with roced's libraries, so that both start alike.
+/* The least that a program can do to bring all RoCE ports to one mode and TOS: no policy, no udev, no events, one
+ * thread, and no system call that the result does not need. It is linked with roced's libraries, so that both start
+ * alike.
  *
  *   floor MODE TOS         values written, read back through a fresh open, READY=1
- *   floor --told MODE TOS  and what roced's contract asks besides: a journal record for each change, a watch on each port, a record of
- *                          each directory made, the state file
- *   floor --undo MODE TOS  values written, directories removed: back to how it was
- *   floor --wait           does nothing, READY=1, until it is ended */
+ *   floor --told MODE TOS  and what roced's contract asks besides: a journal record for each change, a watch on each
+ * port, a record of each directory made, the state file floor --undo MODE TOS  values written, directories removed:
+ * back to how it was floor --wait           does nothing, READY=1, until it is ended */
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -74,9 +74,9 @@ static void bring(const Floor *self, int directory_fd, const char *device, const
         if (!streq(readback, wanted))
                 die(path);
         if (self->extent == EXTENT_TOLD)
-                (void) sd_journal_send("MESSAGE=%s/%s: %s", device, port, files[attribute], "PRIORITY=4", "ROCED_DEVICE=%s", device,
-                                       "ROCED_PORT=%s", port, "ROCED_WANTED=%s", wanted, "ROCED_FOUND=%s", found,
-                                       "ROCED_READBACK=%s", readback, NULL);
+                (void) sd_journal_send("MESSAGE=%s/%s: %s", device, port, files[attribute], "PRIORITY=4",
+                                       "ROCED_DEVICE=%s", device, "ROCED_PORT=%s", port, "ROCED_WANTED=%s", wanted,
+                                       "ROCED_FOUND=%s", found, "ROCED_READBACK=%s", readback, NULL);
 }
 
 static void bring_port(const Floor *self, int ports_fd, int directory_fd, const char *device, const char *port) {
@@ -155,7 +155,8 @@ static void bring_all(Floor *self) {
 }
 
 /* So that the linker keeps the libraries. */
-__attribute__((used)) static void *const libraries[] = { udev_new, yaml_get_version, json_object_new_object, nettle_sha256_init };
+__attribute__((used)) static void *const libraries[] = { udev_new, yaml_get_version, json_object_new_object,
+                                                         nettle_sha256_init };
 
 int main(int argc, char **argv) {
         Floor self = {};

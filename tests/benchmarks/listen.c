@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Prints each event of an RDMA device, once as the kernel gives it and once as udevd announces it: seconds of CLOCK_MONOTONIC, "kernel" or
- * "udev", action, name. */
+/* Prints each event of an RDMA device, once as the kernel gives it and once as udevd announces it: seconds of
+ * CLOCK_MONOTONIC, "kernel" or "udev", action, name. */
 
 #include <libudev.h>
 #include <poll.h>
@@ -32,12 +32,13 @@ int main(void) {
 
         for (size_t i = 0; i < ELEMENTSOF(sources); i++) {
                 monitors[i] = udev_monitor_new_from_netlink(udev, sources[i]);
-                if (!monitors[i] || udev_monitor_filter_add_match_subsystem_devtype(monitors[i], "infiniband", NULL) < 0 ||
+                if (!monitors[i] ||
+                    udev_monitor_filter_add_match_subsystem_devtype(monitors[i], "infiniband", NULL) < 0 ||
                     udev_monitor_enable_receiving(monitors[i]) < 0) {
                         fprintf(stderr, "udev cannot be listened to\n");
                         return EXIT_FAILURE;
                 }
-                fds[i] = (struct pollfd) { .fd = udev_monitor_get_fd(monitors[i]), .events = POLLIN };
+                fds[i] = (struct pollfd){ .fd = udev_monitor_get_fd(monitors[i]), .events = POLLIN };
         }
         printf("listening\n");
         fflush(stdout);

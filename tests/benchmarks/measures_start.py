@@ -71,6 +71,9 @@ def tell_start(report, size, found):
     for contender, target in (("floor", "≤ 1.3 ×"), ("floor, told", None)):
         report.ratio("start to READY", f"roced / {contender}", ours, [ns for ns, _ in found[contender]], size,
                      target if size >= 64 else None)
+    for contender in ("floor", "floor, told"):
+        report.ratio("start to READY", f"roced / {contender}, processor time", [cpu for _, cpu in found["roced"]],
+                     [cpu for _, cpu in found[contender]], size)
     for contender, target in (("shell loop", "≥ 50 ×"), ("a process each", "≥ 1,000 ×")):
         runs = [ns for ns, _ in found[contender]]
         if runs:

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What a policy costs the processor: parsing it beside libyaml's bare events, and finding the rules of many ports. Prints a line with
- * a name and nanoseconds of processor time for each turn; turns alternate, so that what disturbs one disturbs the other. */
+/* What a policy costs the processor: parsing it beside libyaml's bare events, and finding the rules of many ports.
+ * Prints a line with a name and nanoseconds of processor time for each turn; turns alternate, so that what disturbs
+ * one disturbs the other. */
 
 #include <time.h>
 #include <yaml.h>
@@ -104,7 +105,8 @@ static int parse(const char *path, unsigned turns) {
                 if (!policy)
                         return EXIT_FAILURE;
                 policy_unref(policy);
-                printf("events %llu\nparse %llu\n", (unsigned long long) (between - begin), (unsigned long long) (end - between));
+                printf("events %llu\nparse %llu\n", (unsigned long long) (between - begin),
+                       (unsigned long long) (end - between));
         }
         return EXIT_SUCCESS;
 }
@@ -128,7 +130,10 @@ static Device *devices_new(size_t n) {
                 device->ports = ports;
                 device->n_ports = 2;
                 for (unsigned p = 0; p < 2; p++) {
-                        ports[p] = (Port) { .number = p + 1, .link_layer = LINK_LAYER_ETHERNET, .roce = true, .netdev_settled = true };
+                        ports[p] = (Port){ .number = p + 1,
+                                           .link_layer = LINK_LAYER_ETHERNET,
+                                           .roce = true,
+                                           .netdev_settled = true };
                         if (asprintf(&ports[p].netdev, "ens%zuf%u", i, p) < 0)
                                 return NULL;
                 }

@@ -4,9 +4,10 @@
  *
  *   supervise [NAME=VALUE…] PROGRAM [ARGUMENT…]
  *
- * The variables are the program's. Prints "ready NS CPU_NS PID": nanoseconds since the fork, and of processor time. Then takes commands
- * from standard input, one at a time, each on a line and answered by one: "reload" sends SIGHUP and prints "reload NS CPU_NS" when READY=1 has come
- * again; "wait" waits for the program's own end. At the end of standard input it is ended, if it has not, and "end CODE" printed. */
+ * The variables are the program's. Prints "ready NS CPU_NS PID": nanoseconds since the fork, and of processor time.
+ * Then takes commands from standard input, one at a time, each on a line and answered by one: "reload" sends SIGHUP
+ * and prints "reload NS CPU_NS" when READY=1 has come again; "wait" waits for the program's own end. At the end of
+ * standard input it is ended, if it has not, and "end CODE" printed. */
 
 #include <fcntl.h>
 #include <poll.h>
@@ -48,8 +49,8 @@ static void open_sockets(Supervisor *self, char *name, size_t size) {
         n = snprintf(name, size, "@roced-benchmark-%i", (int) getpid());
         memcpy(address.sun_path + 1, name + 1, (size_t) n - 1);
         self->notify_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-        if (self->notify_fd < 0 ||
-            bind(self->notify_fd, (struct sockaddr *) &address, (socklen_t) (offsetof(struct sockaddr_un, sun_path) + (size_t) n)) < 0)
+        if (self->notify_fd < 0 || bind(self->notify_fd, (struct sockaddr *) &address,
+                                        (socklen_t) (offsetof(struct sockaddr_un, sun_path) + (size_t) n)) < 0)
                 die("socket");
 
         sigemptyset(&signals);
@@ -83,7 +84,8 @@ static uint64_t cpu_ns(const Supervisor *self) {
 
 /* Until READY=1 or the end; the time of it. */
 static uint64_t await(Supervisor *self) {
-        struct pollfd fds[] = { { .fd = self->notify_fd, .events = POLLIN }, { .fd = self->signal_fd, .events = POLLIN } };
+        struct pollfd fds[] = { { .fd = self->notify_fd, .events = POLLIN },
+                                { .fd = self->signal_fd, .events = POLLIN } };
         char message[4096];
         bool ready = false;
         uint64_t ns = 0;
@@ -153,7 +155,8 @@ static bool obey(Supervisor *self) {
 
 /* What the program notifies of meanwhile is taken, or it would wait for that. */
 static void serve(Supervisor *self) {
-        struct pollfd fds[] = { { .fd = STDIN_FILENO, .events = POLLIN }, { .fd = self->notify_fd, .events = POLLIN } };
+        struct pollfd fds[] = { { .fd = STDIN_FILENO, .events = POLLIN },
+                                { .fd = self->notify_fd, .events = POLLIN } };
         char message[4096];
         bool more = true;
 
@@ -184,7 +187,8 @@ int main(int argc, char **argv) {
         if (self.pid == 0)
                 run(argv + 1, socket_name);
         end = await(&self);
-        printf("ready %llu %llu %i\n", (unsigned long long) (end - begin), (unsigned long long) cpu_ns(&self), (int) self.pid);
+        printf("ready %llu %llu %i\n", (unsigned long long) (end - begin), (unsigned long long) cpu_ns(&self),
+               (int) self.pid);
         fflush(stdout);
 
         serve(&self);
