@@ -67,9 +67,29 @@ static json_object *json_counters(const Counters *counters) {
         return object;
 }
 
+typedef struct Cursor {
+        const Manager *manager;
+        size_t position;
+} Cursor;
+
+static int next_device(void *userdata, json_object **ret) {
+        Cursor *cursor = userdata;
+
+        while (cursor->position < cursor->manager->n_entries) {
+                const DeviceEntry *entry = cursor->manager->entries[cursor->position++];
+
+                if (!entry->report || !entry->report->device)
+                        continue;
+                *ret = json_device(entry);
+                return *ret ? 1 : -ENOMEM;
+        }
+        return 0;
+}
+
+/* Without the devices. */
 static json_object *json_state(const Service *service, Now now) {
         const Manager *manager = service->manager;
-        json_object *state = json_object_new_object(), *devices = json_object_new_array();
+        json_object *state = json_object_new_object();
         json_object *warnings = json_object_new_array();
 
         json_object_object_add(state, "schema", json_object_new_int(JSON_SCHEMA));
@@ -88,10 +108,6 @@ static json_object *json_state(const Service *service, Now now) {
                 json_object_array_add(warnings, json_string(text));
         }
         json_object_object_add(state, "warnings", warnings);
-        for (size_t i = 0; i < manager->n_entries; i++)
-                if (manager->entries[i]->report && manager->entries[i]->report->device)
-                        json_object_array_add(devices, json_device(manager->entries[i]));
-        json_object_object_add(state, "devices", devices);
         json_object_object_add(state, "counters", json_counters(&manager->counters));
         return state;
 }
@@ -150,13 +166,14 @@ static void publish_status(Service *service, Now now) {
 void service_publish(Service *service, Now now) {
         static int told;
         _cleanup_json_ json_object *state = json_state(service, now);
+        Cursor cursor = { .manager = service->manager };
         int r;
 
         service->unpublished = false;
         service->published_usec = now.monotonic_usec;
         publish_status(service, now);
 
-        r = runtime_write_state(state);
+        r = runtime_write_state(state, next_device, &cursor);
         if (r < 0 && r != told)
                 log_message(LOG_WARNING, MESSAGE_UNAVAILABLE_ID, "%s cannot be written, rocectl will show old news: %s",
                             STATE_PATH, strerror(-r));

@@ -71,34 +71,57 @@ int runtime_is_locked(void) {
         return lock.l_type != F_UNLCK;
 }
 
-static int write_all(int fd, const char *text, size_t size) {
-        while (size > 0) {
-                ssize_t n = write(fd, text, size);
-
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n < 0)
-                        return -errno;
-                text += n;
-                size -= (size_t) n;
-        }
-        return 0;
-}
-
-int runtime_write_state(json_object *state) {
-        const char *text = json_object_to_json_string_ext(state, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
-        _cleanup_close_ int fd = -EBADF;
-        int r;
+static int print_json(FILE *file, json_object *object, const char *end) {
+        const char *text = json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
 
         if (!text)
                 return -ENOMEM;
+        fwrite(text, 1, strlen(text) - strlen(end), file);
+        return 0;
+}
+
+static int print_state(FILE *file, json_object *state, StateDevice next, void *userdata) {
+        int r;
+
+        r = print_json(file, state, "}");
+        if (r < 0)
+                return r;
+
+        fputs(",\"devices\":[", file);
+        for (bool first = true;; first = false) {
+                _cleanup_json_ json_object *device = NULL;
+
+                r = next(userdata, &device);
+                if (r <= 0)
+                        break;
+                if (!first)
+                        fputc(',', file);
+                r = print_json(file, device, "");
+                if (r < 0)
+                        break;
+        }
+        fputs("]}\n", file);
+        return r;
+}
+
+int runtime_write_state(json_object *state, StateDevice next, void *userdata) {
+        _cleanup_fclose_ FILE *file = NULL;
+        int fd, r;
 
         fd = open(STATE_NEW_PATH, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
         if (fd < 0)
                 return -errno;
-        r = fchmod(fd, 0644) < 0 ? -errno : write_all(fd, text, strlen(text));
-        if (r >= 0)
-                r = write_all(fd, "\n", 1);
+        file = fdopen(fd, "w");
+        if (!file) {
+                fd_close(fd);
+                (void) unlink(STATE_NEW_PATH);
+                return -ENOMEM;
+        }
+
+        errno = 0;
+        r = fchmod(fd, 0644) < 0 ? -errno : print_state(file, state, next, userdata);
+        if (r >= 0 && (fflush(file) != 0 || ferror(file)))
+                r = errno > 0 ? -errno : -EIO;
         if (r >= 0 && rename(STATE_NEW_PATH, STATE_PATH) < 0)
                 r = -errno;
         if (r < 0)

@@ -122,6 +122,22 @@ static json_object *state_new(int schema, const char *text) {
         return state;
 }
 
+/* Devices by their number, as many as *userdata says; from the ninth on there is no memory. */
+static int next_device(void *userdata, json_object **ret) {
+        int *left = userdata;
+
+        if (*left > 8)
+                return -ENOMEM;
+        if (*left == 0)
+                return 0;
+        *ret = json_object_new_int((*left)--);
+        return 1;
+}
+
+static int write_state(json_object *object) {
+        return runtime_write_state(object, next_device, &(int) { 0 });
+}
+
 static void test_write_state(void **state) {
         _cleanup_json_ json_object *first = state_new(JSON_SCHEMA, "/etc/roced"),
                                    *second = state_new(JSON_SCHEMA, "b");
@@ -130,21 +146,21 @@ static void test_write_state(void **state) {
 
         put_directory(RUNTIME_PATH);
         umask(0077);
-        assert_int_equal(runtime_write_state(first), 0);
+        assert_int_equal(write_state(first), 0);
         assert_int_equal(mode_of(STATE_PATH), 0644);
         assert_false(exists(STATE_PATH ".new"));
-        assert_string_equal(get(STATE_PATH), "{\"schema\":1,\"text\":\"/etc/roced\"}\n");
+        assert_string_equal(get(STATE_PATH), "{\"schema\":1,\"text\":\"/etc/roced\",\"devices\":[]}\n");
         assert_int_equal(runtime_read_state(&found), 0);
-        assert_true(json_object_equal(found, first));
+        assert_string_equal(json_object_get_string(json_object_object_get(found, "text")), "/etc/roced");
 
         /* Replaced, not written over: who reads has the old one whole. */
         assert_return_code(link(STATE_PATH, RUNTIME_PATH "/kept"), errno);
         assert_return_code(stat(STATE_PATH, &before), errno);
-        assert_int_equal(runtime_write_state(second), 0);
+        assert_int_equal(write_state(second), 0);
         assert_return_code(stat(STATE_PATH, &after), errno);
         assert_int_not_equal(before.st_ino, after.st_ino);
-        assert_string_equal(get(RUNTIME_PATH "/kept"), "{\"schema\":1,\"text\":\"/etc/roced\"}\n");
-        assert_string_equal(get(STATE_PATH), "{\"schema\":1,\"text\":\"b\"}\n");
+        assert_string_equal(get(RUNTIME_PATH "/kept"), "{\"schema\":1,\"text\":\"/etc/roced\",\"devices\":[]}\n");
+        assert_string_equal(get(STATE_PATH), "{\"schema\":1,\"text\":\"b\",\"devices\":[]}\n");
 
         runtime_remove_state();
         assert_false(exists(STATE_PATH));
@@ -157,23 +173,23 @@ static void test_write_state_over_leftovers(void **state) {
 
         put(STATE_PATH ".new", "a long line of something that was not finished, and has to go");
         assert_return_code(chmod(STATE_PATH ".new", 0600), errno);
-        assert_int_equal(runtime_write_state(object), 0);
+        assert_int_equal(write_state(object), 0);
         assert_int_equal(mode_of(STATE_PATH), 0644);
-        assert_string_equal(get(STATE_PATH), "{\"schema\":1,\"text\":\"a\"}\n");
+        assert_string_equal(get(STATE_PATH), "{\"schema\":1,\"text\":\"a\",\"devices\":[]}\n");
 }
 
 static void test_write_state_errors(void **state) {
         _cleanup_json_ json_object *object = state_new(JSON_SCHEMA, "a");
 
-        assert_int_equal(runtime_write_state(object), -ENOENT); /* no directory */
+        assert_int_equal(write_state(object), -ENOENT); /* no directory */
         put("/run/elsewhere", "theirs");
         put_link(STATE_PATH ".new", "/run/elsewhere");
-        assert_int_equal(runtime_write_state(object), -ELOOP);
+        assert_int_equal(write_state(object), -ELOOP);
         assert_string_equal(get("/run/elsewhere"), "theirs");
         unlink(STATE_PATH ".new");
 
         put_directory(STATE_PATH);
-        assert_int_equal(runtime_write_state(object), -EISDIR);
+        assert_int_equal(write_state(object), -EISDIR);
         assert_false(exists(STATE_PATH ".new"));
 }
 
@@ -186,9 +202,21 @@ static void test_large_state(void **state) {
         memset(text, 'x', 1024 * 1024);
         text[1024 * 1024] = 0;
         object = state_new(JSON_SCHEMA, text);
-        assert_int_equal(runtime_write_state(object), 0);
+        assert_int_equal(write_state(object), 0);
         assert_int_equal(runtime_read_state(&found), 0);
-        assert_true(json_object_equal(found, object));
+        assert_string_equal(json_object_get_string(json_object_object_get(found, "text")), text);
+}
+
+/* The devices are made one after the other. Where one cannot be made, the old state stays. */
+static void test_write_devices(void **state) {
+        _cleanup_json_ json_object *object = state_new(JSON_SCHEMA, "a");
+
+        put_directory(RUNTIME_PATH);
+        assert_int_equal(runtime_write_state(object, next_device, &(int) { 3 }), 0);
+        assert_string_equal(get(STATE_PATH), "{\"schema\":1,\"text\":\"a\",\"devices\":[3,2,1]}\n");
+        assert_int_equal(runtime_write_state(object, next_device, &(int) { 9 }), -ENOMEM);
+        assert_string_equal(get(STATE_PATH), "{\"schema\":1,\"text\":\"a\",\"devices\":[3,2,1]}\n");
+        assert_false(exists(STATE_PATH ".new"));
 }
 
 static void test_read_state(void **state) {
@@ -323,6 +351,7 @@ int main(void) {
                 cmocka_unit_test_teardown(test_write_state_over_leftovers, teardown),
                 cmocka_unit_test_teardown(test_write_state_errors, teardown),
                 cmocka_unit_test_teardown(test_large_state, teardown),
+                cmocka_unit_test_teardown(test_write_devices, teardown),
                 cmocka_unit_test_teardown(test_read_state, teardown),
                 cmocka_unit_test(test_json_time),
                 cmocka_unit_test(test_json_shapes),
