@@ -224,6 +224,20 @@ def kernel_inotify(w):
     check(not any(wd == file and mask & Inotify.MODIFY for wd, mask, _ in events), "a watch on the file sees the write")
 
 
+@scenario(rings="vm")
+def kernel_inotify_of_modules(w):
+    """What the kernel itself makes and removes there, when a module comes and goes, is told to no watch."""
+    i = Inotify()
+    i.watch(w.configfs_path, Inotify.CREATE | Inotify.DELETE)
+    i.watch(f"{w.configfs_path}/rdma_cm", Inotify.DELETE_SELF)
+    w.rdma_cm(loaded=False)
+    check(not os.path.exists(f"{w.configfs_path}/rdma_cm"), "rdma_cm is still there")
+    w.rdma_cm(loaded=True)
+    check(os.path.exists(f"{w.configfs_path}/rdma_cm"), "rdma_cm is not there")
+    equal([(mask, name) for _, mask, name in i.read() if mask & (Inotify.CREATE | Inotify.DELETE)], [], "events of its parent")
+    i.close()
+
+
 @scenario()
 def kernel_instance(w):
     """The inode of the sysfs directory tells a device from another that bears its name later."""
