@@ -54,6 +54,11 @@ static inline void file_closep(FILE **file) {
                 fclose(*file);
 }
 
+/* Of "there is none" and "there is nothing left to look with" only the first is an answer. */
+static inline bool error_is_shortage(int error) {
+        return error == -ENOMEM || error == -EMFILE || error == -ENFILE || error == -ENOBUFS || error == -EINTR || error == -EAGAIN;
+}
+
 #define _cleanup_free_ _cleanup_(freep)
 #define _cleanup_close_ _cleanup_(fd_closep)
 #define _cleanup_fclose_ _cleanup_(file_closep)

@@ -135,9 +135,13 @@ int leftovers_acquire(Leftover **ret, size_t *ret_n) {
         size_t n = 0;
         int r = 0;
 
-        while (directory && r >= 0 && (entry = readdir(directory)))
+        if (!directory && error_is_shortage(-errno))
+                return -errno;
+        while (directory && r >= 0 && (errno = 0, entry = readdir(directory)))
                 if (startswith(entry->d_name, DATABASE_PREFIX))
                         r = leftovers_add(&leftovers, &n, entry->d_name + strlen(DATABASE_PREFIX));
+        if (directory && r >= 0 && errno > 0)
+                r = -errno;
         if (r < 0) {
                 leftovers_free(leftovers, n);
                 return r;

@@ -58,9 +58,18 @@ static int line_read_at(int directory_fd, const char *path, size_t size, char *r
         return 0;
 }
 
+static bool may_exist(const char *path) {
+        return access(path, F_OK) >= 0 || error_is_shortage(-errno);
+}
+
 /* Values that hang on udev are final once it has written its database entry. Without udevd nothing is awaited. */
 static bool udevd_is_running(void) {
-        return access("/run/udev/control", F_OK) >= 0 || access("/run/udev/io.systemd.Udev", F_OK) >= 0;
+        return may_exist("/run/udev/control") || may_exist("/run/udev/io.systemd.Udev");
+}
+
+/* What libudev gives as NULL may be absent, or could not be read: what it left in errno tells, which is to be 0 before. */
+static int absent(void) {
+        return error_is_shortage(-errno) || errno == EIO || errno == EACCES || errno == EPERM ? -errno : 0;
 }
 
 static int compare_ports(const void *a, const void *b) {
@@ -81,35 +90,52 @@ static int netdev_acquire(int device_fd, unsigned port, char **ret) {
         _cleanup_(closedirp) DIR *nets = NULL;
         char path[320], name[256], number[32];
         struct dirent *entry;
-        int fd;
+        int fd, r;
 
         for (unsigned slot = 0; slot < NETDEV_SLOTS; slot++) {
                 snprintf(path, sizeof(path), "ports/%u/gid_attrs/ndevs/%u", port, slot);
-                if (line_read_at(device_fd, path, sizeof(name), name) >= 0)
+                r = line_read_at(device_fd, path, sizeof(name), name);
+                if (r >= 0)
                         return string_copy(ret, name);
+                if (error_is_shortage(r))
+                        return r;
         }
 
         fd = openat(device_fd, "device/net", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         nets = fd >= 0 ? fdopendir(fd) : NULL;
-        while (nets && (entry = readdir(nets))) {
+        if (!nets && error_is_shortage(-errno)) {
+                r = -errno;
+                fd_close(fd);
+                return r;
+        }
+        while (nets && (errno = 0, entry = readdir(nets))) {
                 if (entry->d_name[0] == '.')
                         continue;
                 snprintf(path, sizeof(path), "device/net/%s/dev_port", entry->d_name);
-                if (line_read_at(device_fd, path, sizeof(number), number) >= 0 &&
-                    strtoul(number, NULL, 10) + 1 == port)
+                r = line_read_at(device_fd, path, sizeof(number), number);
+                if (r >= 0 && strtoul(number, NULL, 10) + 1 == port)
                         return string_copy(ret, entry->d_name);
+                if (error_is_shortage(r))
+                        return r;
         }
+        if (nets && (r = absent()) < 0)
+                return r;
 
-        if (line_read_at(device_fd, "parent", sizeof(name), name) >= 0)
+        r = line_read_at(device_fd, "parent", sizeof(name), name);
+        if (r >= 0)
                 return string_copy(ret, name);
-        return 0;
+        return error_is_shortage(r) ? r : 0;
 }
 
-static bool netdev_is_settled(struct udev *udev, const char *netdev) {
+/* 1: yes, or it has gone. */
+static int netdev_is_settled(struct udev *udev, const char *netdev) {
         _cleanup_(udev_device_unrefp) struct udev_device *device = NULL;
 
+        errno = 0;
         device = udev_device_new_from_subsystem_sysname(udev, "net", netdev);
-        return !device || udev_device_get_is_initialized(device) > 0;
+        if (!device)
+                return absent() ?: 1;
+        return udev_device_get_is_initialized(device) > 0;
 }
 
 static int port_acquire(struct udev *udev, int device_fd, bool rnic, bool check_netdev, Port *port) {
@@ -130,8 +156,9 @@ static int port_acquire(struct udev *udev, int device_fd, bool rnic, bool check_
         r = netdev_acquire(device_fd, port->number, &port->netdev);
         if (r < 0)
                 return r;
-        port->netdev_settled = !check_netdev || !port->netdev || netdev_is_settled(udev, port->netdev);
-        return 0;
+        r = check_netdev && port->netdev ? netdev_is_settled(udev, port->netdev) : 1;
+        port->netdev_settled = r > 0;
+        return MIN_OF(r, 0);
 }
 
 static int ports_acquire(struct udev *udev, int device_fd, bool check_netdev, Device *device) {
@@ -148,7 +175,7 @@ static int ports_acquire(struct udev *udev, int device_fd, bool check_netdev, De
                 return -ENOMEM;
         }
 
-        while ((entry = readdir(directory))) {
+        while ((errno = 0, entry = readdir(directory))) {
                 char *end;
                 unsigned long number = strtoul(entry->d_name, &end, 10);
                 Port *ports;
@@ -165,6 +192,8 @@ static int ports_acquire(struct udev *udev, int device_fd, bool check_netdev, De
                 if (r < 0)
                         return r;
         }
+        if (errno > 0)
+                return errno == ENOENT ? -ENODEV : -errno;
 
         if (device->n_ports > 0)
                 qsort(device->ports, device->n_ports, sizeof(Port), compare_ports);
@@ -177,8 +206,9 @@ static int properties_acquire(struct udev_device *from, Device *device) {
 
         udev_list_entry_foreach(entry, udev_device_get_properties_list_entry(from))
                 n++;
+        /* Each device has some, DEVPATH for one. */
         if (n == 0)
-                return 0;
+                return -EIO;
         device->properties = calloc(n, sizeof(Property));
         if (!device->properties)
                 return -ENOMEM;
@@ -199,33 +229,44 @@ static int properties_acquire(struct udev_device *from, Device *device) {
 /* What stands above the device: its driver, and the PCI device, which is the parent or, of a subfunction, the parent's. */
 static int parent_acquire(struct udev_device *from, Device *device) {
         struct udev_device *parent, *pci;
-        const char *vendor, *id, *subsystem;
+        const char *driver, *vendor, *id, *subsystem;
         char text[32], path[320];
+        int r;
 
+        errno = 0;
         parent = udev_device_get_parent(from);
-        if (parent && string_copy(&device->driver, udev_device_get_driver(parent)) < 0)
+        driver = parent ? udev_device_get_driver(parent) : NULL;
+        if (!driver && (r = absent()) < 0)
+                return r;
+        if (string_copy(&device->driver, driver) < 0)
                 return -ENOMEM;
 
-        pci = udev_device_get_parent_with_subsystem_devtype(from, "pci", NULL);
+        subsystem = parent ? udev_device_get_subsystem(parent) : NULL;
+        errno = 0;
+        pci = streq_ptr(subsystem, "pci") ? parent : udev_device_get_parent_with_subsystem_devtype(from, "pci", NULL);
         if (!pci)
-                return 0;
+                return absent();
         if (string_copy(&device->pci, udev_device_get_sysname(pci)) < 0)
                 return -ENOMEM;
 
+        errno = 0;
         vendor = udev_device_get_sysattr_value(pci, "vendor");
         id = udev_device_get_sysattr_value(pci, "device");
+        if ((!vendor || !id) && (r = absent()) < 0)
+                return r;
         if (vendor && id) {
                 snprintf(text, sizeof(text), "%04lx:%04lx", strtoul(vendor, NULL, 16), strtoul(id, NULL, 16));
                 if (string_copy(&device->pci_id, text) < 0)
                         return -ENOMEM;
         }
 
-        subsystem = parent ? udev_device_get_subsystem(parent) : NULL;
         snprintf(path, sizeof(path), "%s/physfn", udev_device_get_syspath(pci));
         if (streq_ptr(subsystem, "auxiliary") && strstr(udev_device_get_sysname(parent), ".sf."))
                 device->function = FUNCTION_SF;
         else if (access(path, F_OK) >= 0)
                 device->function = FUNCTION_VF;
+        else if ((r = absent()) < 0)
+                return r;
         else
                 device->function = FUNCTION_PF;
         return 0;
@@ -263,7 +304,10 @@ static int device_fill(struct udev *udev, struct udev_device *from, AcquireFlags
 
         device->has_database = !udevd || udev_device_get_is_initialized(from) > 0;
         device->settled = device->has_database;
+        errno = 0;
         node_type = udev_device_get_sysattr_value(from, "node_type");
+        if (!node_type && (r = absent()) < 0)
+                return r;
         device->rnic = node_type && atoi(node_type) == NODE_TYPE_RNIC;
 
         r = string_copy(&device->node_guid, udev_device_get_sysattr_value(from, "node_guid"));
@@ -298,9 +342,13 @@ int device_acquire(const char *name, AcquireFlags flags, Device **ret) {
         udev = udev_new();
         if (!udev)
                 return -ENOMEM;
+        errno = 0;
         from = udev_device_new_from_subsystem_sysname(udev, "infiniband", name);
-        if (!from)
-                return errno == ENOMEM ? -ENOMEM : -ENODEV;
+        if (!from) {
+                r = absent() ?: device_instance_acquire(name, &after);
+                /* One that is there and cannot be had has not gone, or it would be let go. */
+                return r < 0 ? r : after == device->instance ? -EAGAIN : -ENODEV;
+        }
 
         r = device_fill(udev, from, flags, device);
         if (r < 0)
