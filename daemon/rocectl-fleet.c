@@ -10,6 +10,9 @@
 #include "rocectl-file.h"
 #include "rocectl-show.h"
 
+/* Of the files of one host so many are named. */
+#define ORIGINS_NAMED_MAX 3
+
 typedef struct HostPort {
         unsigned kind;
         char *name;
@@ -157,7 +160,8 @@ static void state_add_port(FleetState *state, HostPort *port) {
                 ports->more = true;
 }
 
-static void fleet_add(Fleet *fleet, const char *host, HostPorts *ports) {
+/* Gives the fleet's copy of the host's name. */
+static const char *fleet_add(Fleet *fleet, const char *host, HostPorts *ports) {
         FleetState *state = fleet_find_state(fleet, ports->kinds);
 
         for (size_t i = 0; i < ports->n_items; i++)
@@ -167,8 +171,42 @@ static void fleet_add(Fleet *fleet, const char *host, HostPorts *ports) {
         if ((state->n_hosts & (state->n_hosts - 1)) == 0)
                 state->hosts = NEED((char **) reallocarray(state->hosts, MAX_OF(2 * state->n_hosts, 1U),
                                                            sizeof(char *)));
-        state->hosts[state->n_hosts++] = NEED(strdup(host));
+        state->hosts[state->n_hosts] = NEED(strdup(host));
         fleet->n_hosts++;
+        return state->hosts[state->n_hosts++];
+}
+
+/* Where the word of a host was read. */
+typedef struct Origin {
+        const char *host;
+        char **file; /* in the list of all */
+} Origin;
+
+static int compare_origins(const void *a, const void *b) {
+        const Origin *x = a, *y = b;
+        int r = strcmp(x->host, y->host);
+
+        return r != 0 ? r : (x->file > y->file) - (x->file < y->file);
+}
+
+/* Names the files that are of hosts of one name: one may be an old copy, or the hosts are indeed two. */
+static void origins_check(Origin *origins, size_t n) {
+        size_t n_same;
+
+        if (n > 0)
+                qsort(origins, n, sizeof(Origin), compare_origins);
+        for (size_t i = 0; i < n; i += n_same) {
+                const char *files[ORIGINS_NAMED_MAX];
+                _cleanup_free_ char *text = NULL;
+
+                for (n_same = 0; i + n_same < n && streq(origins[i].host, origins[i + n_same].host); n_same++)
+                        if (n_same < ORIGINS_NAMED_MAX)
+                                files[n_same] = *origins[i + n_same].file;
+                if (n_same == 1)
+                        continue;
+                text = texts_format(files, n_same, ORIGINS_NAMED_MAX);
+                complain(CODE_DONE, "%s: all are of a host '%s', and each counts as a host", text, origins[i].host);
+        }
 }
 
 static int compare_states(const void *a, const void *b) {
@@ -181,8 +219,14 @@ static int compare_states(const void *a, const void *b) {
 
 int fleet_read(char **files, const char *except, Fleet *ret) {
         JsonTokener *tokener = NEED(json_tokener_new());
+        _cleanup_free_ Origin *origins = NULL;
+        size_t n_files = 0, n_origins = 0;
         int code = CODE_DONE;
         Fleet fleet = {};
+
+        while (files[n_files])
+                n_files++;
+        origins = NEED((Origin *) calloc(n_files + 1, sizeof(Origin)));
 
         /* Else the names of keys could be without quotes, and more. */
         json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_ALLOW_TRAILING_CHARS);
@@ -194,7 +238,8 @@ int fleet_read(char **files, const char *except, Fleet *ret) {
                 if (!document || !host_ports_read(&ports, document, *files))
                         code = CODE_FAILED;
                 else if (!host || !streq_ptr(host, except))
-                        fleet_add(&fleet, host ? host : *files, &ports);
+                        origins[n_origins++] =
+                                        (Origin) { fleet_add(&fleet, host ? host : *files, &ports), files };
         }
         json_tokener_free(tokener);
 
@@ -202,6 +247,7 @@ int fleet_read(char **files, const char *except, Fleet *ret) {
                 fleet_done(&fleet);
                 return code;
         }
+        origins_check(origins, n_origins);
         if (fleet.n_states > 0)
                 qsort(fleet.states, fleet.n_states, sizeof(FleetState), compare_states);
         *ret = fleet;

@@ -4,6 +4,7 @@
 
 import copy
 import json
+import os
 import resource
 
 from tool import output
@@ -110,6 +111,21 @@ def compat_all_reach(w):
     # Of nothing but what is not known.
     files = [saved(w, document, f"n{i}", (None, None)) for i in range(2)]
     equal(json.loads(w.check_exit(w.rocectl("compat", "-j", *files), 3).stdout)["connects"], None, "connects")
+
+
+@scenario()
+def compat_of_one_host_twice(w):
+    """An old copy of a host's file would pass for another host."""
+    document = template(w)
+    new, other = saved(w, document, "n0", ("v2", ["v2"])), saved(w, document, "n1", ("v2", ["v2"]))
+    old = f"{HOSTS}/n0.old"
+    os.rename(saved(w, document, "n0", ("v1", ["v1"])), old)
+    saved(w, document, "n0", ("v2", ["v2"]))
+    equal(w.check_exit(w.rocectl("compat", new, other), 0).stderr, "", "stderr")
+    process = w.check_exit(w.rocectl("compat", old, new, other), 3)
+    equal(process.stderr, f"rocectl: {old}, {new}: all are of a host 'n0', and each counts as a host\n", "stderr")
+    process = w.check_exit(w.rocectl("compat", *[new] * 5), 0)
+    equal(process.stderr, f"rocectl: {new}, {new}, {new} and 2 more: all are of a host 'n0', and each counts as a host\n", "stderr")
 
 
 @scenario()
