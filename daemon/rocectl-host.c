@@ -267,22 +267,35 @@ static json_object *json_stale(const Host *host, const char *loaded) {
         return json_object_new_boolean(r < 0 || !streq(disk, loaded ? loaded : ""));
 }
 
+/* Why the files on disk do not load, as they are now; what the daemon found is told where they may not be read. Allocated, NULL: they
+ * do. */
+static char *disk_error(const Host *host, json_object *stale) {
+        const char *told = json_get_text(host->state, "policy_error");
+        _cleanup_(judge_done) Judge disk = {};
+
+        if (!stale)
+                return told ? NEED(strdup(told)) : NULL;
+        if (!json_object_get_boolean(stale))
+                return NULL;
+        if (!host_load_policy(host, &disk))
+                need(NULL);
+        return disk.error < 0 ? judge_first_error(&disk) : NULL;
+}
+
 json_object *host_policy(const Host *host) {
         json_object *policy, *stale = NULL;
         _cleanup_free_ char *error = NULL;
 
         if (host->ask_daemon) {
-                const char *told = json_get_text(host->state, "policy_error");
-
                 policy = json_get_object(host->state, "policy");
                 if (host->state)
                         stale = json_stale(host, json_get_text(policy, "sha256"));
-                if (host->state && !policy && !told && !json_object_get_boolean(stale)) {
+                error = disk_error(host, stale);
+                if (host->state && !policy && !error && !json_object_get_boolean(stale)) {
                         json_object_put(stale);
                         return NULL;
                 }
                 json_object_get(policy);
-                error = told ? NEED(strdup(told)) : NULL;
         } else {
                 policy = json_policy(host->judge.policy);
                 error = host->judge.error < 0 ? judge_first_error(&host->judge) : NULL;

@@ -53,19 +53,20 @@ static void table_add_port(Table *table, const char *device, json_object *port) 
 
 static void print_table(const Options *options, json_object *devices) {
         _cleanup_(table_freep) Table *table = table_new(options, columns);
-        size_t n = json_object_array_length(devices), n_ports;
+        size_t n = json_object_array_length(devices), n_ports, n_all = 0;
         json_object *ports;
 
         for (size_t i = 0; i < n; i++) {
                 json_object *device = json_object_array_get_idx(devices, i);
 
                 n_ports = json_get_list(device, "ports", &ports);
+                n_all += n_ports;
                 for (size_t k = 0; k < n_ports; k++)
                         table_add_port(table, json_get_text(device, "name"),
                                        json_object_array_get_idx(ports, k));
         }
-        if (n == 0 && !options->no_legend)
-                output_line("There are no RDMA devices.");
+        if (n_all == 0 && !options->no_legend)
+                output_line(n == 0 ? "There are no RDMA devices." : "No port can be seen.");
         table_print(table);
 }
 

@@ -197,11 +197,22 @@ def status_tells_stale_and_invalid(w):
     w.policy(None)
     equal(w.status()["policy"]["stale"], True, "stale of a file that is gone")
     w.policy("version: 1\nrules: [{match: any, tso: 8}]\n")
+    matches("did you mean 'tos'", w.status()["policy"]["error"], "error before roced has seen it")
     w.reload_bad()
     status = w.status()
     equal((status["policy"]["sha256"], status["policy"]["stale"]), (loaded, True), "policy in force")
     matches("policy.yaml:2.*did you mean 'tos'", status["policy"]["error"], "error")
     matches("did you mean 'tos'", w.check_exit(w.rocectl("status"), 0).stdout, "error")
+    w.policy("version: 1\nrules: [{match: any, tos: 8}]\n")
+    status = w.status()
+    equal((status["policy"]["error"], status["policy"]["stale"]), (None, False), "error of a file that is mended")
+
+
+@scenario(rings="fuse")
+def device_without_ports(w):
+    w.sysfs.add_device("mock0", [])
+    matches("^No port can be seen.\n", w.check_exit(w.rocectl("status"), 0).stdout, "status")
+    matches("^No port of mock0 can be seen.\n", w.check_exit(w.rocectl("explain", "mock0"), 0).stdout, "explain")
 
 
 @scenario()
