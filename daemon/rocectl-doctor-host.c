@@ -196,7 +196,7 @@ static void examine_verdicts(json_object *port, const char *where, Findings *fin
 }
 
 static bool guid_is_zero(const char *guid) {
-        return !guid || strspn(guid, "0:") == strlen(guid);
+        return guid && strspn(guid, "0:") == strlen(guid);
 }
 
 void examine_devices(json_object *document, Findings *findings) {

@@ -150,7 +150,7 @@ static void print_rules(json_object *port, bool on_policy) {
 
         if (!rules) {
                 if (on_policy && json_get_state(port, ATTRIBUTE_MODE) != STATE_NOT_ROCE)
-                        output_line("    Rules: not known, the policy cannot be read; --policy names another file");
+                        output_line("    Rules: not known, the policy on disk is gone or cannot be read; --policy names another file");
                 return;
         }
         output_line("    Rules, the first that matches wins:%s", n == 0 ? " there are none" : "");
@@ -214,13 +214,20 @@ static void print_document(const Options *options, json_object *document) {
         json_object *policy = json_get(document, "policy"), *ports;
         json_object *device = json_object_array_get_idx(json_get(document, "devices"), 0);
         size_t n = json_get_list(device, "ports", &ports);
+        bool shown = false;
 
-        for (size_t i = 0; i < n; i++)
-                print_port(device, json_object_array_get_idx(ports, i), json_get_text(policy, "sha256"));
+        for (size_t i = 0; i < n; i++) {
+                json_object *port = json_object_array_get_idx(ports, i);
+
+                print_port(device, port, json_get_text(policy, "sha256"));
+                shown = shown || json_get(port, "rules");
+        }
+        if (n == 0)
+                output_line("No port of %s can be seen.", json_get_text(device, "name"));
         if (options->no_legend)
                 return;
         print_warnings(document);
-        if (json_object_get_boolean(json_get(policy, "stale")))
+        if (shown && json_object_get_boolean(json_get(policy, "stale")))
                 output_line("Warning: the rules shown are those on disk, of a policy that roced has not loaded; %s",
                             advice_reload());
         if (!json_object_get_boolean(json_get(json_get(document, "daemon"), "running")))

@@ -153,6 +153,17 @@ def doctor_devices(w):
 
 
 @scenario(rings="fuse")
+def doctor_says_nothing_of_what_cannot_be_read(w):
+    w.add("mock0", ["v1v2"], guid=GUID)
+    os.rename(f"{w.class_path}/mock0/ports", f"{w.class_path}/mock0/hidden")
+    os.mknod(f"{w.class_path}/mock0/ports")
+    w.policy(FINE)
+    findings = found(w)
+    equal(list(findings), ["daemon-down", "warning"], "findings")
+    matches("mock0: the device cannot be read", findings["warning"][0]["evidence"], "evidence")
+
+
+@scenario(rings="fuse")
 def doctor_sees_renamed_devices(w):
     w.add("mock0", ["v1v2"])
     w.policy("version: 1\nrules: [{match: {device: was0}, tos: 8}]\n")

@@ -133,6 +133,10 @@ def explain_another_policy(w):
     process = w.check_exit(w.rocectl("explain", "mock0"), 2)
     matches("did you mean 'tos'", process.stderr, "stderr")
     matches("Rule in force: old", process.stdout, "stdout")
+    w.policy(None)
+    for text in (process.stdout, w.check_exit(w.rocectl("explain", "mock0"), 0).stdout):
+        matches("Rules: not known, the policy on disk is gone or cannot be read", text, "text")
+        check("the rules shown" not in text, "a warning about rules that are not shown")
 
 
 @scenario(rings="fuse")
