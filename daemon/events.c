@@ -49,6 +49,15 @@ static void on_uevent(Service *service, struct udev_device *device) {
                 manager_mark_all(service->manager, TRIGGER_RDMA_CM);
 }
 
+/* Whatever it was, an event is gone: the buffer was full, there was no memory for it, or it was no event. */
+static void on_lost_event(Service *service, int error) {
+        if (!service->events_lost)
+                log_message(LOG_WARNING, MESSAGE_EVENTS_LOST_ID, "Device events were lost, %s; looking at everything anew",
+                            error == ENOBUFS ? "the receive buffer was full" : strerror(error));
+        service->events_lost = true;
+        manager_mark_all(service->manager, TRIGGER_RESYNC);
+}
+
 static int on_monitor(sd_event_source *source, int fd, uint32_t revents, void *userdata) {
         Service *service = userdata;
 
@@ -57,14 +66,13 @@ static int on_monitor(sd_event_source *source, int fd, uint32_t revents, void *u
 
                 errno = 0;
                 device = udev_monitor_receive_device(service->monitor);
-                if (device)
+                if (device) {
+                        service->events_lost = false;
                         on_uevent(service, device);
-                else if (errno == ENOBUFS) {
-                        log_message(LOG_WARNING, MESSAGE_EVENTS_LOST_ID,
-                                    "Device events were lost, the receive buffer was full; looking at everything anew");
-                        manager_mark_all(service->manager, TRIGGER_RESYNC);
-                } else
+                } else if (errno == 0 || errno == EAGAIN || errno == EINTR)
                         return 0;
+                else
+                        on_lost_event(service, errno);
         }
 }
 

@@ -21,6 +21,32 @@ static bool text_is_utf8(const char *text, size_t size) {
         return true;
 }
 
+static bool lost;
+
+bool json_take_lost(void) {
+        bool taken = lost;
+
+        lost = false;
+        return taken;
+}
+
+static json_object *made(json_object *object) {
+        lost = lost || !object;
+        return object;
+}
+
+json_object *json_map(void) {
+        return made(json_object_new_object());
+}
+
+json_object *json_list(void) {
+        return made(json_object_new_array());
+}
+
+json_object *json_integer(int64_t number) {
+        return made(json_object_new_int64(number));
+}
+
 /* The kernel lets devices bear names of any bytes, which JSON does not. */
 json_object *json_string(const char *text) {
         _cleanup_free_ char *replaced = NULL;
@@ -31,16 +57,30 @@ json_object *json_string(const char *text) {
         if (!text)
                 return NULL;
         if (text_is_utf8(text, size))
-                return json_object_new_string(text);
+                return made(json_object_new_string(text));
 
         replaced = end = malloc(size * strlen(REPLACEMENT));
         if (!replaced)
-                return NULL;
+                return made(NULL);
         for (size_t i = 0, length; i < size; i += length) {
                 length = utf8_decode(text + i, size - i, &character);
                 end = character == CHARACTER_INVALID ? mempcpy(end, REPLACEMENT, strlen(REPLACEMENT)) : mempcpy(end, text + i, length);
         }
-        return json_object_new_string_len(replaced, (int) (end - replaced));
+        return made(json_object_new_string_len(replaced, (int) (end - replaced)));
+}
+
+void json_put(json_object *map, const char *key, json_object *value) {
+        if (map && json_object_object_add(map, key, value) >= 0)
+                return;
+        lost = true;
+        json_object_put(value);
+}
+
+void json_push(json_object *list, json_object *value) {
+        if (list && json_object_array_add(list, value) >= 0)
+                return;
+        lost = true;
+        json_object_put(value);
 }
 
 json_object *json_time(uint64_t realtime_usec) {
@@ -52,7 +92,7 @@ json_object *json_time(uint64_t realtime_usec) {
                 return NULL;
 
         snprintf(text, sizeof(text), "%s.%03uZ", date, (unsigned) (realtime_usec / USEC_PER_MSEC % 1000));
-        return json_object_new_string(text);
+        return json_string(text);
 }
 
 static json_object *json_value(Attribute attribute, int value) {
@@ -61,21 +101,21 @@ static json_object *json_value(Attribute attribute, int value) {
         if (value == VALUE_NONE)
                 return NULL;
         if (attribute == ATTRIBUTE_MODE)
-                return json_object_new_string(attribute_format(attribute, value, buffer));
-        return json_object_new_int(value);
+                return json_string(attribute_format(attribute, value, buffer));
+        return json_integer(value);
 }
 
 json_object *json_verdict(const Verdict *verdict, Attribute attribute, uint64_t since_usec) {
-        json_object *object = json_object_new_object();
+        json_object *object = json_map();
         char buffer[REASON_TEXT_MAX];
         int found = verdict->readback != VALUE_NONE ? verdict->readback : verdict->found;
 
-        json_object_object_add(object, "wanted", json_value(attribute, verdict->wanted));
-        json_object_object_add(object, "found", json_value(attribute, found));
-        json_object_object_add(object, "state", json_object_new_string(state_to_string(verdict->state)));
-        json_object_object_add(object, "reason", json_string(reason_format(verdict, attribute, buffer)));
-        json_object_object_add(object, "errno", verdict->error < 0 ? json_object_new_int(-verdict->error) : NULL);
-        json_object_object_add(object, "since", json_time(since_usec));
+        json_put(object, "wanted", json_value(attribute, verdict->wanted));
+        json_put(object, "found", json_value(attribute, found));
+        json_put(object, "state", json_string(state_to_string(verdict->state)));
+        json_put(object, "reason", json_string(reason_format(verdict, attribute, buffer)));
+        json_put(object, "errno", verdict->error < 0 ? json_integer(-verdict->error) : NULL);
+        json_put(object, "since", json_time(since_usec));
         return object;
 }
 
@@ -85,10 +125,10 @@ json_object *json_rule(const Rule *rule, MatchResult match) {
         if (!rule || match != MATCH_YES)
                 return NULL;
 
-        object = json_object_new_object();
-        json_object_object_add(object, "name", json_string(rule->name));
-        json_object_object_add(object, "source", json_string(rule->source));
-        json_object_object_add(object, "enforcement", json_string(enforcement_to_string(rule->enforcement)));
+        object = json_map();
+        json_put(object, "name", json_string(rule->name));
+        json_put(object, "source", json_string(rule->source));
+        json_put(object, "enforcement", json_string(enforcement_to_string(rule->enforcement)));
         return object;
 }
 
@@ -98,18 +138,18 @@ json_object *json_policy(const Policy *policy) {
         if (!policy)
                 return NULL;
 
-        object = json_object_new_object();
-        files = json_object_new_array();
+        object = json_map();
+        files = json_list();
         for (char **file = policy->files; *file; file++)
-                json_object_array_add(files, json_string(*file));
-        json_object_object_add(object, "sha256", json_string(policy->sha256));
-        json_object_object_add(object, "files", files);
+                json_push(files, json_string(*file));
+        json_put(object, "sha256", json_string(policy->sha256));
+        json_put(object, "files", files);
         return object;
 }
 
 void json_add_device(json_object *object, const Device *device) {
-        json_object_object_add(object, "driver", json_string(device ? device->driver : NULL));
-        json_object_object_add(object, "pci", json_string(device ? device->pci : NULL));
-        json_object_object_add(object, "node_guid", json_string(device ? device->node_guid : NULL));
-        json_object_object_add(object, "function", json_string(device ? function_to_string(device->function) : NULL));
+        json_put(object, "driver", json_string(device ? device->driver : NULL));
+        json_put(object, "pci", json_string(device ? device->pci : NULL));
+        json_put(object, "node_guid", json_string(device ? device->node_guid : NULL));
+        json_put(object, "function", json_string(device ? function_to_string(device->function) : NULL));
 }

@@ -2,7 +2,8 @@
 #pragma once
 
 /* The JSON shapes that the daemon's state file and "rocectl --json" share. All functions give a new object to be released with
- * json_object_put(), and abort on lack of memory no more than json-c does: NULL then. */
+ * json_object_put(). json-c ends the program if it is to add something to what there was no memory for; these leave it out, and
+ * json_take_lost() says so. */
 
 #include <json-c/json.h>
 
@@ -14,6 +15,17 @@ static inline void json_object_putp(json_object **object) {
         json_object_put(*object);
 }
 #define _cleanup_json_ _cleanup_(json_object_putp)
+
+/* Whether something was left out since the last call: what was built is not to be shown then. */
+bool json_take_lost(void);
+
+json_object *json_map(void);
+json_object *json_list(void);
+json_object *json_integer(int64_t number);
+
+/* Both own "value". */
+void json_put(json_object *map, const char *key, json_object *value);
+void json_push(json_object *list, json_object *value);
 
 /* NULL becomes null, and a byte that is no UTF-8 becomes U+FFFD. */
 json_object *json_string(const char *text);

@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <sys/wait.h>
 
+#include "report-json.h"
 #include "text.h"
 
 struct Table {
@@ -191,6 +192,8 @@ void output_json(json_object *object) {
         size_t size = strlen(text), length;
         uint32_t character;
 
+        if (json_take_lost())
+                need(NULL);
         for (size_t i = 0; i < size; i += length) {
                 length = utf8_decode(text + i, size - i, &character);
                 if (character == CHARACTER_INVALID)

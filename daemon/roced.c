@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <sys/random.h>
 #include <sysexits.h>
-#include <systemd/sd-daemon.h>
 
 #include "clock.h"
 #include "config.h"
@@ -75,6 +74,8 @@ static int service_load_policy(Service *service, Trigger trigger) {
 
         r = policy_load(service->policy_file, NULL, &policy, &messages);
         log_policy_messages(&messages);
+        if (r == -ENOMEM)
+                log_message(LOG_ERR, MESSAGE_POLICY_INVALID_ID, "The policy cannot be read: %s", strerror(-r));
         free(service->policy_error);
         service->policy_error = NULL;
         if (r < 0) {
@@ -93,7 +94,7 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
 
         if (service->stopping)
                 return 0;
-        (void) sd_notifyf(false, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long) now.monotonic_usec);
+        service_notify("RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long) now.monotonic_usec);
         answer_expect(&service->answer, now.monotonic_usec);
         (void) service_load_policy(service, TRIGGER_RELOAD);
         service->unpublished = true;
@@ -105,7 +106,7 @@ static int on_stop(sd_event_source *source, const struct signalfd_siginfo *info,
 
         if (service->stopping)
                 return 0;
-        (void) sd_notify(false, "STOPPING=1\nSTATUS=Removing directories");
+        service_notify("STOPPING=1\nSTATUS=Removing directories");
         service->stopping = true;
         service->stop_by_usec = service_now().monotonic_usec + SERVICE_STOP_USEC;
         return 0;
@@ -164,7 +165,7 @@ static void service_pump_work(Service *service, Now now) {
 
         settle_answer(service);
         settled = manager_is_settled(manager, now.monotonic_usec);
-        service->unpublished = manager_take_changed(manager) || service->unpublished;
+        service->unpublished = manager_take_changed(manager) || service->unpublished || now.monotonic_usec >= service->rewrite_usec;
 
         if (answer_is_due(&service->answer, manager, now.monotonic_usec))
                 service_notify_ready(service, now);
@@ -184,7 +185,7 @@ static int service_pump(sd_event_source *source, void *userdata) {
                 deadline = service->stop_by_usec;
         } else {
                 service_pump_work(service, now);
-                deadline = manager_deadline(service->manager);
+                deadline = MIN_OF(manager_deadline(service->manager), service->rewrite_usec);
                 if (service->answer.due)
                         deadline = MIN_OF(deadline, service->answer.by_usec);
                 if (service->unpublished)
@@ -224,8 +225,15 @@ static int service_open_loop(Service *service) {
 /* The last line before the end, with what systemd is to show. */
 static int fatal(int error, const char *what) {
         log_message(LOG_ERR, MESSAGE_FATAL_ID, "%s: %s", what, strerror(-error));
-        (void) sd_notifyf(false, "STATUS=%s: %s\nERRNO=%i", what, strerror(-error), -error);
+        service_notify("STATUS=%s: %s\nERRNO=%i", what, strerror(-error), -error);
         return EXIT_FAILURE;
+}
+
+/* What is wrong with the files stays wrong until somebody mends them. Being short of memory or descriptors passes, and so may what
+ * a disk says. */
+static bool policy_error_stays(int error) {
+        return error == -EBADMSG || error == -ENOENT || error == -ENOTDIR || error == -ELOOP || error == -ENAMETOOLONG ||
+               error == -EACCES || error == -EPERM;
 }
 
 static int service_start(Service *service) {
@@ -244,9 +252,11 @@ static int service_start(Service *service) {
                 return fatal(r, "Set-up");
 
         r = service_load_policy(service, TRIGGER_STARTUP);
+        if (r < 0 && !policy_error_stays(r))
+                return fatal(r, "The policy cannot be read");
         if (r < 0) {
                 log_message(LOG_ERR, MESSAGE_FATAL_ID, "The policy is invalid, nothing was changed; \"rocectl check\" tests a mended one");
-                (void) sd_notifyf(false, "STATUS=Policy is invalid: %s\nERRNO=%i", service->policy_error ?: "", EINVAL);
+                service_notify("STATUS=Policy is invalid: %s\nERRNO=%i", service->policy_error ?: "", EINVAL);
                 return EX_CONFIG;
         }
 
@@ -273,7 +283,7 @@ static int service_run(Service *service) {
         runtime_remove_state();
         if (r < 0)
                 return fatal(r, "Event loop");
-        (void) sd_notify(false, "STATUS=Stopped, the values stay in force");
+        service_notify("STATUS=Stopped, the values stay in force");
         log_message(LOG_INFO, MESSAGE_STOPPED_ID, "Stopped; the values stay in force");
         return EXIT_SUCCESS;
 }
@@ -334,7 +344,8 @@ static int parse_options(int argc, char **argv, Service *service) {
 }
 
 int main(int argc, char **argv) {
-        Service service = { .lock_fd = -EBADF, .inotify_fd = -EBADF, .mountinfo_fd = -EBADF, .settle_fd = -EBADF };
+        Service service = { .lock_fd = -EBADF, .inotify_fd = -EBADF, .mountinfo_fd = -EBADF, .settle_fd = -EBADF,
+                            .rewrite_usec = UINT64_MAX };
         sigset_t signals;
         int code;
 

@@ -72,11 +72,18 @@ int runtime_is_locked(void) {
 }
 
 static int print_json(FILE *file, json_object *object, const char *end) {
-        const char *text = json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+        const char *text;
+        size_t size;
 
-        if (!text)
+        /* json-c leaves out what it has no memory for, without a word. */
+        errno = 0;
+        text = json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+        if (!text || errno == ENOMEM)
                 return -ENOMEM;
-        fwrite(text, 1, strlen(text) - strlen(end), file);
+
+        size = strlen(text) - strlen(end);
+        if (fwrite(text, 1, size, file) != size)
+                return errno > 0 ? -errno : -EIO;
         return 0;
 }
 

@@ -4,6 +4,7 @@
 /* The running daemon: the manager, and what drives it. roced.c sets it up, events.c feeds it, publish.c tells of it. */
 
 #include <libudev.h>
+#include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
 
 #include "answer.h"
@@ -13,6 +14,9 @@
 
 /* What stop grants a worker to remove directories. */
 #define SERVICE_STOP_USEC (3 * USEC_PER_SEC)
+
+/* A state file that could not be written is tried again after this. */
+#define SERVICE_REWRITE_USEC (5 * USEC_PER_SEC)
 
 /* While a long pass is under way the state file follows this often. */
 #define SERVICE_PUBLISH_USEC (250 * USEC_PER_MSEC)
@@ -33,8 +37,10 @@ struct Service {
         uint64_t since_usec; /* realtime */
         char *policy_error;  /* first line of why the last reload was refused; NULL: it was not */
         Answer answer;
+        bool events_lost; /* and told so; until one comes again */
         bool unpublished;
         uint64_t published_usec;
+        uint64_t rewrite_usec; /* when to write the state file again; UINT64_MAX: it is written */
         char *status; /* last STATUS= */
 
         int settle_fd;
@@ -47,6 +53,16 @@ struct Service {
 };
 
 Now service_now(void);
+
+/* Tells the service manager, as sd_notifyf(3) does. What is lost for want of memory no later message makes good: a start or a reload
+ * would be taken for failed. */
+#define NOTIFY_TRIES 3
+#define service_notify(...)                                                     \
+        ({                                                                      \
+                for (unsigned _i = 0; _i < NOTIFY_TRIES; _i++)                  \
+                        if (!error_is_shortage(sd_notifyf(false, __VA_ARGS__))) \
+                                break;                                          \
+        })
 
 /* events.c: opens all sources; the udev monitor before anything is listed, so that nothing slips between. */
 int service_open_events(Service *service);

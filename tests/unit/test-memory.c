@@ -9,6 +9,7 @@
 #include "message-ids.h"
 #include "ownership.h"
 #include "policy-test.h"
+#include "report-json.h"
 #include "sysfs-tree.h"
 
 static Policy *policy;
@@ -162,6 +163,22 @@ static void manage(void) {
         manager_free(manager);
 }
 
+/* What is built says whether it is whole. */
+static void build_json(void) {
+        const Verdict verdict = { .state = STATE_FAILED, .reason = REASON_REFUSED, .error = -EIO, .wanted = ROCE_V2, .found = ROCE_V1,
+                                  .readback = VALUE_NONE };
+        _cleanup_json_ json_object *map = json_map(), *list = json_list();
+
+        json_put(map, "policy", json_policy(policy));
+        json_put(map, "verdict", json_verdict(&verdict, ATTRIBUTE_MODE, 1));
+        json_put(map, "rule", json_rule(policy->rules, MATCH_YES));
+        json_push(list, json_time(1));
+        json_put(map, "list", TAKE_PTR(list));
+        relax();
+        assert_int_equal(json_take_lost(), failed);
+        assert_false(json_take_lost());
+}
+
 /* A record loses what there is no room for, but is never half a field. */
 static void send_record(void) {
         Record record = { .priority = LOG_NOTICE };
@@ -195,6 +212,10 @@ static void test_manage(void **state) {
         exhaust(manage, 50);
 }
 
+static void test_build_json(void **state) {
+        exhaust(build_json, 20);
+}
+
 static void test_send_record(void **state) {
         exhaust(send_record, 6);
 }
@@ -206,6 +227,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(test_acquire_lists, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_run_job, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_manage, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_build_json, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_send_record, setup, teardown),
         };
 
