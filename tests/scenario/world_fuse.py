@@ -378,10 +378,10 @@ class FuseWorld(World):
         """There, the unit's check refuses before the daemon is asked; here, the daemon does."""
         self.reload()
 
-    def run(self, command, timeout=30, user=None, stdin=None):
+    def run(self, command, timeout=30, user=None, stdin=None, env=None):
         command = [self.binaries.get(command[0], command[0]), *command[1:]]
         return subprocess.run(command, capture_output=True, text=True, timeout=timeout, cwd="/run/cwd", user=user,
-                              input=stdin, env=self.environment())
+                              input=stdin, env=env or self.environment())
 
     def describe(self):
         lines = [super().describe()]
