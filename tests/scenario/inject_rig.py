@@ -83,6 +83,7 @@ class Rig:
         shutil.rmtree("/run/roced")
         os.mkdir("/run/roced")
         w.inotify.watch("/run/roced", w.inotify.MOVED_TO)
+        w.journal_sync()
         w.journal.clear()
         w.notes.clear()
         open("/run/stderr", "w").close()
@@ -244,6 +245,7 @@ class Rig:
 
     def check_changes(self):
         """Each change that is told was a write that went through."""
+        self.w.journal_sync()
         for name in ("mock0", "mock1", "mock2"):
             for attribute in ("mode", "tos"):
                 told = [r for r in list(self.w.journal) if r.get("ROCED_DEVICE") == name and r.get("ROCED_ATTRIBUTE") == attribute
