@@ -241,7 +241,10 @@ static int parent_acquire(struct udev_device *from, Device *device) {
         if (string_copy(&device->driver, driver) < 0)
                 return -ENOMEM;
 
+        errno = 0;
         subsystem = parent ? udev_device_get_subsystem(parent) : NULL;
+        if (!subsystem && (r = absent()) < 0)
+                return r;
         errno = 0;
         pci = streq_ptr(subsystem, "pci") ? parent : udev_device_get_parent_with_subsystem_devtype(from, "pci", NULL);
         if (!pci)
