@@ -5,9 +5,12 @@ their start, and when which program wrote a value."""
 
 import os
 import re
+import socket
 import subprocess
+import time
 
-from world import FILES, TEXTS, check, shell
+from world import FILES, TEXTS, URGENT, check, shell
+import uevent
 import world_fuse
 import world_vm
 
@@ -21,7 +24,8 @@ class Supervised:
     """A program that runs, or has run, under "supervise"."""
 
     def __init__(self, place, *command):
-        self.process = subprocess.Popen([place.programs["supervise"], *place.variables(), *command], stdin=subprocess.PIPE,
+        # Ahead of whatever else the machine has to do, and so is all that it starts.
+        self.process = subprocess.Popen([*URGENT, place.programs["supervise"], *place.variables(), *command], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.ns, self.cpu_ns, self.pid = self.answer("ready")
 
@@ -102,12 +106,23 @@ class Place:
             check(found == wanted, f"{name}/{port} has {found}, not {wanted}")
 
 
+class Announcer(uevent.Sender):
+    """Sends to udevd's listeners in this network namespace, which has no udevd, as udevd does."""
+    KOBJECT_UEVENT, LISTENERS = 15, 2         # linux/netlink.h; libudev-monitor.c's group
+
+    def deliver(self, message):
+        with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, self.KOBJECT_UEVENT) as s:
+            self.sent = time.monotonic()
+            s.sendto(message, (0, self.LISTENERS))
+
+
 class FusePlace(Place, world_fuse.FuseWorld):
     def __init__(self, build, quick):
         super().__init__(build)
         self.programs = {name: f"{build}/tests/benchmarks/benchmark-{name}" for name in ("floor", "listen", "supervise",
                                                                                        "policy-cost")}
         self.programs |= self.binaries
+        self.events = Announcer(world_fuse.TESTBED)
         # Programs find the fake kernel in its place, with nothing laid between them and it, which would cost time. libudev has
         # to be told that it need be no sysfs.
         shell("mount", "--rbind", world_fuse.TESTBED + "/sys", "/sys")

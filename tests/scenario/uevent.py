@@ -33,15 +33,21 @@ class Sender:
 
     def send(self, action, devpath, subsystem, **properties):
         """The device need not be there: udevd, too, tells of those that are gone again."""
+        self.deliver(self.message(action, devpath, subsystem, **properties))
+
+    def message(self, action, devpath, subsystem, **properties):
         self.seqnum += 1
         fields = {"ACTION": action, "DEVPATH": devpath, "SUBSYSTEM": subsystem, "SEQNUM": self.seqnum, **properties}
         body = b"".join(f"{k}={v}".encode() + b"\0" for k, v in fields.items())
         header = b"libudev\0" + struct.pack("!I", MAGIC) + struct.pack("=III", 40, 40, len(body)) \
             + struct.pack("!IIII", murmur2(subsystem.encode()), 0, 0, 0)
+        return header + body
+
+    def deliver(self, message):
         for path in glob.glob(self.root + "/event[0-9]*"):
             with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
                 try:
                     s.connect(path)
-                    s.send(header + body)
+                    s.send(message)
                 except ConnectionRefusedError:
                     os.unlink(path)
