@@ -146,8 +146,11 @@ int host_acquire(const Options *options, Host *host) {
 
 char *invalid_names_text(size_t n) {
         if (n == 1)
-                return need_text("an RDMA device has a name that no path can hold and is left out; \"rdma dev set\" renames it");
-        return need_text("%zu RDMA devices have names that no path can hold and are left out; \"rdma dev set\" renames them", n);
+                return need_text("an RDMA device has a name that no path can hold and is left out; \"rdma dev set\" "
+                                 "renames it");
+        return need_text("%zu RDMA devices have names that no path can hold and are left out; \"rdma dev set\" "
+                         "renames them",
+                         n);
 }
 
 bool host_load_policy(const Host *host, Judge *judge) {
@@ -267,8 +270,8 @@ static json_object *json_stale(const Host *host, const char *loaded) {
         return json_object_new_boolean(r < 0 || !streq(disk, loaded ? loaded : ""));
 }
 
-/* Why the files on disk do not load, as they are now; what the daemon found is told where they may not be read. Allocated, NULL: they
- * do. */
+/* Why the files on disk do not load, as they are now; where they may not be read, what the daemon found. Allocated,
+ * NULL: they do. */
 static char *disk_error(const Host *host, json_object *stale) {
         const char *told = json_get_text(host->state, "policy_error");
         _cleanup_(judge_done) Judge disk = {};

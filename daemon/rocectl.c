@@ -8,6 +8,7 @@
 #include <locale.h>
 
 #include "config.h"
+#include "rocectl-output.h"
 #include "text.h"
 
 typedef struct Verb {
@@ -201,7 +202,7 @@ static int parse_options(int argc, char **argv, Options *options, bool *ret_help
                         break;
                 case OPTION_VERSION:
                         printf("rocectl %s\n", VERSION);
-                        return CODE_DONE;
+                        return output_close(CODE_DONE);
                 case 'h':
                         *ret_help = true;
                         break;
@@ -256,7 +257,7 @@ static int run(int argc, char **argv) {
                 return code;
         if (optind == argc) {
                 print_help(help ? stdout : stderr);
-                return help ? CODE_DONE : CODE_USAGE;
+                return output_close(help ? CODE_DONE : CODE_USAGE);
         }
 
         verb = verb_find(argv[optind]);
@@ -267,7 +268,7 @@ static int run(int argc, char **argv) {
         }
         if (help) {
                 print_verb_help(verb);
-                return CODE_DONE;
+                return output_close(CODE_DONE);
         }
         if (!verb->takes_arguments && optind + 1 < argc)
                 return complain(CODE_USAGE, "%s takes no argument, '%s' is too much", verb->name,

@@ -5,6 +5,6 @@
 
 #include <stddef.h>
 
-/* From where the fd stands to the end, but no more than one byte beyond "size_max", so that the caller sees that there is more.
- * Waits for one that does not block. The bytes are allocated, with a NUL behind them. 0 or -errno. */
+/* From where the fd stands to the end, but no more than one byte beyond "size_max", so that the caller sees that there
+ * is more. Waits for one that does not block. The bytes are allocated, with a NUL behind them. 0 or -errno. */
 int file_read_whole(int fd, size_t size_max, char **ret_bytes, size_t *ret_size);

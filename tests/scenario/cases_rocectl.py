@@ -60,7 +60,7 @@ def options_before_and_after(w):
 @scenario()
 def result_that_cannot_be_written(w):
     w.add("mock0")
-    for verb in ("status", "check", "plan", "apply", "status --json"):
+    for verb in ("status", "check", "plan", "apply", "status --json", "--version", "--help", "status --help"):
         process = w.run(["sh", "-c", f"{program(w)} {verb} >/dev/full"])
         equal(process.returncode, 1, f"exit of {verb} where stdout is full")
         matches("No space left", process.stderr, "stderr")
