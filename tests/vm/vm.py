@@ -57,6 +57,7 @@ class Vm:
         self.arguments = None           # a list: names of scenarios, none for all of them, or the script's arguments
         self.overlays = []              # directories to lay over the disk before it boots
         self.files = {}                 # guest path: contents, likewise
+        self.initrd = os.path.join(image, 'initrd')
         self.shell = False
         self.process = None
         self.qemu = None                # its exit code
@@ -136,7 +137,7 @@ class Vm:
                    '-machine', 'q35,sata=off,vmport=off,smbus=off',
                    '-accel', 'tcg,thread=multi' if accel == 'tcg' else accel, '-cpu', 'max', '-smp', '2', '-m', '1024',
                    '-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot',
-                   '-kernel', os.path.join(self.image, 'vmlinuz'), '-initrd', os.path.join(self.image, 'initrd'),
+                   '-kernel', os.path.join(self.image, 'vmlinuz'), '-initrd', self.initrd,
                    '-append', kernel_line,
                    '-device', 'virtio-rng-pci']
         for index, (path, snapshot) in enumerate([(os.path.join(self.image, 'disk.img'), 'on'), (self.payload, 'on'),
