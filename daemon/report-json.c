@@ -95,7 +95,7 @@ json_object *json_time(uint64_t realtime_usec) {
         return json_string(text);
 }
 
-static json_object *json_value(Attribute attribute, int value) {
+json_object *json_value(Attribute attribute, int value) {
         char buffer[ATTRIBUTE_TEXT_MAX];
 
         if (value == VALUE_NONE)

@@ -33,6 +33,9 @@ json_object *json_string(const char *text);
 /* RFC 3339 in UTC with milliseconds; 0 becomes null. */
 json_object *json_time(uint64_t realtime_usec);
 
+/* A mode as "v1" or "v2", a TOS as a number, VALUE_NONE as null. */
+json_object *json_value(Attribute attribute, int value);
+
 /* {"wanted", "found", "state", "reason", "errno", "since"} */
 json_object *json_verdict(const Verdict *verdict, Attribute attribute, uint64_t since_usec);
 

@@ -14,12 +14,8 @@ static const Column columns[] = {
 };
 #define COLUMN_CANNOT 2
 
-static int mode_from_word(const char *word) {
-        return streq(word, "v1") ? ROCE_V1 : streq(word, "v2") ? ROCE_V2 : VALUE_NONE;
-}
-
 static int compat_modes(const Options *options, const char *client, const char *server) {
-        bool connects = modes_reach((RoceMode) mode_from_word(client), (RoceMode) mode_from_word(server)) ==
+        bool connects = modes_reach((RoceMode) mode_from_text(client), (RoceMode) mode_from_text(server)) ==
                         REACH_YES;
         _cleanup_json_ json_object *document = NEED(json_object_new_object());
 
@@ -192,7 +188,7 @@ static json_object *json_ports(const FleetPorts *ports) {
         json_object *object = NEED(json_object_new_object());
         PortKind kind = kind_from_number(ports->kind);
 
-        json_object_object_add(object, "mode", json_string(mode_text(kind.mode)));
+        json_object_object_add(object, "mode", json_value(ATTRIBUTE_MODE, kind.mode));
         json_object_object_add(object, "takes", json_support(kind.takes));
         json_object_object_add(object, "not_known", json_support(kind.unknown));
         json_object_object_add(object, "names",
@@ -290,7 +286,7 @@ static int compat_files(const Options *options, char **files) {
 }
 
 static const char *first_file(char **arguments) {
-        while (mode_from_word(*arguments) != VALUE_NONE)
+        while (mode_from_text(*arguments) != VALUE_NONE)
                 arguments++;
         return *arguments;
 }
@@ -299,7 +295,7 @@ int verb_compat(const Options *options, char **arguments) {
         size_t n = 0, n_modes = 0;
 
         for (; arguments[n]; n++)
-                n_modes += mode_from_word(arguments[n]) != VALUE_NONE;
+                n_modes += mode_from_text(arguments[n]) != VALUE_NONE;
 
         if (n == 0)
                 return complain(CODE_USAGE, "compat takes two modes, v1 or v2, or status files");

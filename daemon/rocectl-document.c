@@ -8,8 +8,8 @@
 
 #include <sys/utsname.h>
 #include <systemd/sd-id128.h>
-#include <time.h>
 
+#include "clock.h"
 #include "config.h"
 #include "report-json.h"
 #include "rocectl-host.h"
@@ -68,17 +68,13 @@ json_object *document_begin(void) {
         json_object *document = NEED(json_object_new_object());
         char boot_id[SD_ID128_STRING_MAX];
         struct utsname host;
-        struct timespec now;
-        uint64_t usec;
         sd_id128_t id;
 
         (void) uname(&host);
-        (void) clock_gettime(CLOCK_REALTIME, &now);
-        usec = (uint64_t) now.tv_sec * USEC_PER_SEC + (uint64_t) now.tv_nsec / 1000;
         json_object_object_add(document, "schema", json_object_new_int(JSON_SCHEMA));
         json_object_object_add(document, "version", json_string(VERSION));
         json_object_object_add(document, "host", json_string(host.nodename));
-        json_object_object_add(document, "time", json_time(usec));
+        json_object_object_add(document, "time", json_time(clock_usec(CLOCK_REALTIME)));
         json_object_object_add(document, "boot_id",
                                sd_id128_get_boot(&id) < 0 ? NULL
                                                           : json_string(sd_id128_to_string(id, boot_id)));

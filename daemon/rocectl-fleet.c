@@ -48,7 +48,7 @@ void fleet_done(Fleet *fleet) {
         free(fleet->states);
 }
 
-static int mode_from_text(const char *text) {
+int mode_from_text(const char *text) {
         if (!text)
                 return VALUE_NONE;
         return streq(text, "v1") ? ROCE_V1 : streq(text, "v2") ? ROCE_V2 : VALUE_NONE;

@@ -41,5 +41,8 @@ void fleet_done(Fleet *fleet);
 /* "mlx5_0/1, mlx5_1/1 and others"; allocated. */
 char *fleet_ports_names(const FleetPorts *ports);
 
+/* VALUE_NONE for anything but "v1" and "v2". */
+int mode_from_text(const char *text);
+
 /* "v1, v2" of a set of Support, or "none". */
 const char *support_text(unsigned support);

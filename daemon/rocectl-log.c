@@ -2,8 +2,7 @@
 
 /* "rocectl log": the records of roced and rocectl in the journal, a line each, oldest first. */
 
-#include <time.h>
-
+#include "clock.h"
 #include "report-json.h"
 #include "rocectl-document.h"
 #include "rocectl-journal.h"
@@ -21,16 +20,11 @@ typedef struct Log {
 } Log;
 
 static int log_parse(const Options *options, char **names, Log *log) {
-        struct timespec now;
-
         for (char **name = names; *name; name++)
                 if (!device_name_is_valid(*name))
                         return complain(CODE_USAGE, "no device can bear the name '%s'", *name);
 
-        (void) clock_gettime(CLOCK_REALTIME, &now);
-        if (options->since &&
-            time_parse(options->since, (uint64_t) now.tv_sec * USEC_PER_SEC + (uint64_t) now.tv_nsec / 1000,
-                       &log->since_usec) < 0)
+        if (options->since && time_parse(options->since, clock_usec(CLOCK_REALTIME), &log->since_usec) < 0)
                 return complain(CODE_USAGE,
                                 "--since takes a time such as \"2026-01-31 13:00\", \"today\", \"-1h\" or \"2 days "
                                 "ago\", not '%s'",

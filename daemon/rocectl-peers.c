@@ -11,12 +11,6 @@
 /* Of the hosts that are cut off so many are named. */
 #define HOSTS_NAMED_MAX 4
 
-static json_object *json_mode(int mode) {
-        char text[ATTRIBUTE_TEXT_MAX];
-
-        return mode == VALUE_NONE ? NULL : json_string(attribute_format(ATTRIBUTE_MODE, mode, text));
-}
-
 static void add_cut_off(json_object *list, const DeviceReport *report, const PortReport *port,
                         const FleetState *state, const FleetPorts *servers, bool certain) {
         const Verdict *verdict = port->verdicts + ATTRIBUTE_MODE;
@@ -24,8 +18,8 @@ static void add_cut_off(json_object *list, const DeviceReport *report, const Por
 
         json_object_object_add(object, "device", json_string(report->name));
         json_object_object_add(object, "port", json_object_new_int64(port->number));
-        json_object_object_add(object, "from", json_mode(verdict->found));
-        json_object_object_add(object, "to", json_mode(verdict->wanted));
+        json_object_object_add(object, "from", json_value(ATTRIBUTE_MODE, verdict->found));
+        json_object_object_add(object, "to", json_value(ATTRIBUTE_MODE, verdict->wanted));
         json_object_object_add(object, "certain", json_object_new_boolean(certain));
         json_object_object_add(object, "hosts",
                                json_texts((const char *const *) state->hosts, state->n_hosts));

@@ -66,15 +66,8 @@ static json_object *json_tried(const Rule *rule, const Device *device, const Por
         json_object_object_add(object, "property", json_string(property ? property->name : NULL));
         json_object_object_add(object, "value", value);
         json_object_object_add(object, "patterns", patterns);
-        for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++) {
-                char buffer[ATTRIBUTE_TEXT_MAX];
-                int wanted = rule->wanted[a];
-
-                json_object_object_add(object, attribute_name(a),
-                                       wanted == VALUE_NONE  ? NULL
-                                       : a == ATTRIBUTE_MODE ? json_string(attribute_format(a, wanted, buffer))
-                                                             : json_object_new_int(wanted));
-        }
+        for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++)
+                json_object_object_add(object, attribute_name(a), json_value(a, rule->wanted[a]));
         *ret_result = result;
         return object;
 }

@@ -13,7 +13,8 @@ Tone state_tone(State state);
 /* The state that matters more of the two. */
 State state_worse(State a, State b);
 
-/* How roced is started and made to load the policy on disk, with systemd or without: '"systemctl start roced" starts it'. */
+/* How roced is started, and made to load the policy on disk, with systemd or without:
+ * '"systemctl start roced" starts it'. */
 const char *advice_start(void);
 const char *advice_reload(void);
 
