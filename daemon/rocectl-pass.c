@@ -264,6 +264,8 @@ static void print_problems(const Pass *pass, bool applied) {
 static void print_sum(const Count *count, const Judge *judge, bool applied) {
         if (!judge->policy)
                 output_line("No policy is installed, neither " POLICY_FILE " nor a drop-in; nothing is managed.");
+        else if (count->ports == 0)
+                output_line("Nothing to do: there is no RoCE port.");
         else if (count->changes + count->problems + count->unknown == 0)
                 output_line("Nothing to do: %zu RoCE port%s as the policy wants.", count->ports,
                             count->ports == 1 ? " is" : "s are");

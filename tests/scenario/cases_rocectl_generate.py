@@ -31,7 +31,8 @@ def check_round_trip(w, n_ports):
     w.policy(text)
     process = w.check_exit(w.rocectl("check"), 0)
     equal(process.stderr, "", f"what check says of {text!r}")
-    output(w.check_exit(w.rocectl("plan"), 0), f"Nothing to do: {n_ports} RoCE port{' is' if n_ports == 1 else 's are'} as the policy wants.")
+    ports = {0: "there is no RoCE port", 1: "1 RoCE port is as the policy wants"}
+    output(w.check_exit(w.rocectl("plan"), 0), f"Nothing to do: {ports.get(n_ports, f'{n_ports} RoCE ports are as the policy wants')}.")
     equal(w.directories(), [], "directories")
     return text
 

@@ -110,6 +110,9 @@ def plan_for_others_than_root(w):
 
 @scenario()
 def plan_with_nothing_to_do(w):
+    w.policy("version: 1\nrules: [{match: any, mode: v2, tos: 0}]\n")
+    equal(w.check_exit(w.rocectl("plan"), 0).stdout.splitlines()[-1], "Nothing to do: there is no RoCE port.", "plan without ports")
+    w.policy(None)
     w.add("mock0", ["v1v2", "v1v2"])
     output(w.check_exit(w.rocectl("plan"), 0), NO_POLICY)
     w.policy("version: 1\nrules: [{match: any, mode: v2, tos: 0}]\n")
