@@ -428,11 +428,18 @@ void manager_list_done(Manager *manager, Job *job, Now now) {
                                                (800 + manager->random % 401);
 }
 
-bool manager_is_settled(const Manager *manager, uint64_t now_usec) {
-        size_t position;
+/* Without a report there was no memory for one: the look is still to come. */
+static bool entry_is_judged(const DeviceEntry *entry, uint64_t now_usec) {
+        return entry->report && (!entry->dirty || entry->not_before_usec > now_usec);
+}
 
-        return manager->listed && !manager->running && !manager->list_wanted &&
-               !manager_find_due(manager, now_usec, &position);
+bool manager_is_settled(const Manager *manager, uint64_t now_usec) {
+        if (!manager->listed || manager->running || manager->list_wanted)
+                return false;
+        for (size_t i = 0; i < manager->n_entries; i++)
+                if (!entry_is_judged(manager->entries[i], now_usec))
+                        return false;
+        return true;
 }
 
 bool manager_is_judged(const Manager *manager, const char *name, uint64_t now_usec) {
@@ -440,7 +447,7 @@ bool manager_is_judged(const Manager *manager, const char *name, uint64_t now_us
 
         if (manager_runs(manager, name))
                 return false;
-        return !entry || !entry->dirty || entry->not_before_usec > now_usec;
+        return !entry || entry_is_judged(entry, now_usec);
 }
 
 uint64_t manager_deadline(const Manager *manager) {

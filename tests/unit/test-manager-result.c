@@ -260,6 +260,21 @@ static void test_job_fails(void **state) {
         assert_idle();
 }
 
+/* What was never looked at has not been judged, though nothing is due at the moment. */
+static void test_first_job_fails(void **state) {
+        manager_mark(manager, "mlx5_1", TRIGGER_HOTPLUG);
+        next(JOB_RECONCILE, "mlx5_1")->error = -ENOMEM;
+        done(manager->running, NULL);
+        assert_idle();
+        assert_false(manager_is_settled(manager, now.monotonic_usec));
+        assert_false(manager_is_judged(manager, "mlx5_1", now.monotonic_usec));
+        assert_true(manager_is_judged(manager, "mlx5_0", now.monotonic_usec));
+        pass(SEC);
+        pass_right("mlx5_1");
+        assert_true(manager_is_settled(manager, now.monotonic_usec));
+        assert_true(manager_is_judged(manager, "mlx5_1", now.monotonic_usec));
+}
+
 /* Its entry may have gone while the job was under way, though nothing does that now. */
 static void test_job_without_entry(void **state) {
         Job *job;
@@ -432,6 +447,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(test_gone_with_error, setup_one, teardown),
                 cmocka_unit_test_setup_teardown(test_changed_hands, setup_one, teardown),
                 cmocka_unit_test_setup_teardown(test_job_fails, setup_one, teardown),
+                cmocka_unit_test_setup_teardown(test_first_job_fails, setup_one, teardown),
                 cmocka_unit_test_setup_teardown(test_job_without_entry, setup_one, teardown),
                 cmocka_unit_test_setup_teardown(test_memory_of_refusal, setup_one, teardown),
                 cmocka_unit_test_setup_teardown(test_hold, setup_one, teardown),
