@@ -2,26 +2,9 @@
 
 /* Look, decide, write, read back, for one device. Deciding is policy/plan.c's; what stands here is the order of things. */
 
-#include "reconcile.h"
+#include "reconcile-internal.h"
 
-#include "clock.h"
 #include "configfs.h"
-#include "ownership.h"
-
-/* What one call holds open, and how opening it went. */
-typedef struct Directory {
-        int rdma_cm_fd;
-        int fd;
-        Step step;
-        int error;
-        bool needed; /* a port has something to look at */
-        bool made;   /* by this call */
-} Directory;
-
-static void directory_done(Directory *directory) {
-        directory->fd = directory_close(directory->fd);
-        directory->rdma_cm_fd = directory_close(directory->rdma_cm_fd);
-}
 
 DeviceReport *device_report_free(DeviceReport *report) {
         if (!report)
@@ -35,15 +18,6 @@ DeviceReport *device_report_free(DeviceReport *report) {
         return NULL;
 }
 
-static void progress_set(const ReconcileRequest *request, Step step, unsigned port, int attribute) {
-        if (!request->progress)
-                return;
-        atomic_store(&request->progress->begun_usec, clock_usec(CLOCK_MONOTONIC));
-        atomic_store(&request->progress->step, step);
-        atomic_store(&request->progress->port, port);
-        atomic_store(&request->progress->attribute, attribute);
-}
-
 static const PortMemory *request_find_memory(const ReconcileRequest *request, const Device *device, unsigned port) {
         if (request->instance != device->instance)
                 return NULL;
@@ -51,95 +25,6 @@ static const PortMemory *request_find_memory(const ReconcileRequest *request, co
                 if (request->memory[i].port == port)
                         return request->memory + i;
         return NULL;
-}
-
-/* Makes the directory, with its ownership on record before and after. A call that writes nothing keeps no record, so that it cannot
- * disturb those of a daemon beside it. A record that cannot be written costs tidiness after a crash, not enforcement. */
-static int directory_make(const ReconcileRequest *request, Directory *directory) {
-        bool record = request->flags & RECONCILE_WRITE;
-        int r;
-
-        progress_set(request, STEP_MAKE, 0, -1);
-        directory->step = STEP_MAKE;
-
-        if (record)
-                (void) ownership_intend(request->name);
-        r = device_directory_make(directory->rdma_cm_fd, request->name);
-        if (r < 0 && record)
-                (void) ownership_forget(request->name);
-        if (r < 0 && r != -EEXIST)
-                return r;
-
-        directory->made = r >= 0;
-        directory->fd = device_directory_open(directory->rdma_cm_fd, request->name);
-        if (directory->fd < 0)
-                return directory->fd == -ENOENT ? -ENODEV : directory->fd;
-        if (directory->made && record)
-                (void) ownership_confirm(request->name, directory->fd);
-        return 0;
-}
-
-/* A directory keeps the ports that its device had when it was made: one left over from before may lack some. */
-static bool directory_is_stale(const Directory *directory, const Device *device) {
-        for (size_t i = 0; i < device->n_ports; i++)
-                if (!device_directory_has_port(directory->fd, device->ports[i].number))
-                        return true;
-        return false;
-}
-
-/* A stale directory is of use to nobody, whoever made it; the new one stays theirs if it was theirs. */
-static int directory_remake(const ReconcileRequest *request, Directory *directory) {
-        bool ours = ownership_check(request->name, directory->fd) > 0;
-        int r;
-
-        directory->fd = directory_close(directory->fd);
-        r = device_directory_remove(directory->rdma_cm_fd, request->name);
-        if (r < 0 && r != -ENOENT) {
-                directory->step = STEP_REMOVE;
-                return r;
-        }
-
-        r = directory_make(request, directory);
-        if (r >= 0 && !ours) {
-                directory->made = false;
-                (void) ownership_forget(request->name);
-        }
-        return r;
-}
-
-static int directory_open(const ReconcileRequest *request, const Device *device, Directory *directory) {
-        bool may_make = directory->needed && request->flags & RECONCILE_MAKE;
-
-        progress_set(request, STEP_OPEN, 0, -1);
-        directory->step = STEP_OPEN;
-        directory->rdma_cm_fd = rdma_cm_open();
-        if (directory->rdma_cm_fd < 0)
-                return directory->rdma_cm_fd;
-
-        directory->fd = device_directory_open(directory->rdma_cm_fd, request->name);
-        if (directory->fd == -ENOENT)
-                return may_make ? directory_make(request, directory) : -ENOENT;
-        if (directory->fd < 0)
-                return directory->fd;
-
-        /* It may be another's: who only looks puts up with it. */
-        if (!may_make || !(request->flags & RECONCILE_WRITE) || !directory_is_stale(directory, device))
-                return 0;
-        return directory_remake(request, directory);
-}
-
-/* After an access that found nothing: whether another program had removed the directory, and it could be opened or made anew, so
- * that the access is worth another try. */
-static bool directory_recover(const ReconcileRequest *request, const Device *device, Directory *directory, int error) {
-        if (error != -ENOENT && error != -ENODEV)
-                return false;
-        if (directory->fd < 0 || device_directory_check(directory->rdma_cm_fd, request->name, directory->fd) > 0)
-                return false;
-
-        directory_done(directory);
-        directory->made = false;
-        directory->error = directory_open(request, device, directory);
-        return directory->error >= 0;
 }
 
 static Look attribute_look(const ReconcileRequest *request, const Device *device, Directory *directory, Step step, unsigned port,
@@ -187,9 +72,20 @@ static bool name_changed_hands(const Device *device) {
         return device_instance_acquire(device->name, &instance) < 0 || instance != device->instance;
 }
 
+/* The directory is but a name: what was read, and what comes of a write, is about this device only while it bears the name. */
+static bool verdict_check_hands(Verdict *verdict, DeviceReport *report) {
+        if (!name_changed_hands(report->device))
+                return true;
+
+        verdict_disown(verdict);
+        report->changed_hands = true;
+        return false;
+}
+
 /* True: it is to be written. */
-static bool attribute_judge(const ReconcileRequest *request, const Device *device, Directory *directory, PortReport *port,
+static bool attribute_judge(const ReconcileRequest *request, Directory *directory, DeviceReport *report, PortReport *port,
                             Attribute attribute) {
+        const Device *device = report->device;
         const PortMemory *memory = request_find_memory(request, device, port->number);
         Verdict *verdict = port->verdicts + attribute;
         Stance stance = {
@@ -213,25 +109,24 @@ static bool attribute_judge(const ReconcileRequest *request, const Device *devic
         }
 
         verdict_look(verdict, attribute, port->rule, &look, &stance);
-        return verdict->due && stance.may_write;
+        return verdict->due && stance.may_write && verdict_check_hands(verdict, report);
 }
 
 /* What came of the write, which gave "r". */
-static void attribute_conclude(const ReconcileRequest *request, const Device *device, Directory *directory, PortReport *port,
+static void attribute_conclude(const ReconcileRequest *request, Directory *directory, DeviceReport *report, PortReport *port,
                                Attribute attribute, int r) {
+        const Device *device = report->device;
         Verdict *verdict = port->verdicts + attribute;
         Look look;
 
         look = attribute_look(request, device, directory, STEP_READ_BACK, port->number, attribute);
         /* Another program may have written in between, which shall not make a failure of this. A second time it is one. */
-        if (r >= 0 && look.error == 0 && look.value != verdict->wanted) {
+        if (r >= 0 && look.error == 0 && look.value != verdict->wanted && verdict_check_hands(verdict, report)) {
                 r = attribute_set(request, device, directory, port->number, attribute, verdict->wanted);
                 look = attribute_look(request, device, directory, STEP_READ_BACK, port->number, attribute);
         }
         verdict_conclude(verdict, attribute, r, &look);
-        /* The directory is but a name: what came of the write is about this device only if it bears the name still. */
-        if (name_changed_hands(device))
-                verdict_disown(verdict);
+        (void) verdict_check_hands(verdict, report);
 }
 
 /* What roced leaves alone is shown where it can be seen for nothing. */
@@ -244,14 +139,14 @@ static void unmanaged_look(const ReconcileRequest *request, const Device *device
                 port->verdicts[attribute].found = look.value;
 }
 
-static void reconcile_attribute(const ReconcileRequest *request, const Device *device, Directory *directory, PortReport *port,
+static void reconcile_attribute(const ReconcileRequest *request, Directory *directory, DeviceReport *report, PortReport *port,
                                 Attribute attribute) {
         int r;
 
-        if (!attribute_judge(request, device, directory, port, attribute))
+        if (!attribute_judge(request, directory, report, port, attribute))
                 return;
-        r = attribute_set(request, device, directory, port->number, attribute, port->verdicts[attribute].wanted);
-        attribute_conclude(request, device, directory, port, attribute, r);
+        r = attribute_set(request, report->device, directory, port->number, attribute, port->verdicts[attribute].wanted);
+        attribute_conclude(request, directory, report, port, attribute, r);
 }
 
 static bool port_is_watched(const ReconcileRequest *request, const Device *device, unsigned port) {
@@ -261,14 +156,14 @@ static bool port_is_watched(const ReconcileRequest *request, const Device *devic
 }
 
 /* Of what need not be written nothing is kept: it is looked at again. */
-static void port_write_ahead(const ReconcileRequest *request, Directory *directory, const Device *device, PortReport *port,
+static void port_write_ahead(const ReconcileRequest *request, Directory *directory, DeviceReport *report, PortReport *port,
                              bool written[static _ATTRIBUTE_MAX], int errors[static _ATTRIBUTE_MAX]) {
         for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++) {
                 Verdict before = port->verdicts[a];
 
-                written[a] = verdict_needs_look(&before) && attribute_judge(request, device, directory, port, a);
+                written[a] = verdict_needs_look(&before) && attribute_judge(request, directory, report, port, a);
                 if (written[a])
-                        errors[a] = attribute_set(request, device, directory, port->number, a, before.wanted);
+                        errors[a] = attribute_set(request, report->device, directory, port->number, a, before.wanted);
                 else
                         port->verdicts[a] = before;
         }
@@ -296,7 +191,7 @@ static void reconcile_port(const ReconcileRequest *request, Directory *directory
         /* Writes of our own are heard of, too, and each calls for one more look at the device. So a port that is not watched yet is written
          * before it is. */
         if (watch && !port_is_watched(request, report->device, port->number))
-                port_write_ahead(request, directory, report->device, port, written, errors);
+                port_write_ahead(request, directory, report, port, written, errors);
 
         /* The watch comes before the look that counts, be it the first or the one that reads back, so that no write after it goes unseen. */
         if (watch && directory->error >= 0) {
@@ -307,9 +202,9 @@ static void reconcile_port(const ReconcileRequest *request, Directory *directory
 
         for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++)
                 if (written[a])
-                        attribute_conclude(request, report->device, directory, port, a, errors[a]);
+                        attribute_conclude(request, directory, report, port, a, errors[a]);
                 else if (verdict_needs_look(port->verdicts + a))
-                        reconcile_attribute(request, report->device, directory, port, a);
+                        reconcile_attribute(request, directory, report, port, a);
                 else if (port->verdicts[a].state == STATE_UNMANAGED && directory->error >= 0)
                         unmanaged_look(request, report->device, directory, port, a);
 }
@@ -369,70 +264,6 @@ int device_report_begin(const char *name, Policy *policy, Device *device, Device
         return 0;
 }
 
-/* 1: removed, 0: there is none, or it is not ours. */
-static int directory_remove_ours(const char *name) {
-        _cleanup_(directory_closep) int rdma_cm_fd = -EBADF, fd = -EBADF;
-        int r, removed = 0;
-
-        rdma_cm_fd = rdma_cm_open();
-        /* Directories go with the module, but outlive an unmount of configfs. */
-        if (rdma_cm_fd == -ENOENT)
-                return ownership_forget(name);
-        if (rdma_cm_fd < 0)
-                return rdma_cm_fd == -ENOTCONN ? 0 : rdma_cm_fd;
-
-        fd = device_directory_open(rdma_cm_fd, name);
-        if (fd < 0 && fd != -ENOENT)
-                return fd;
-        if (fd >= 0) {
-                r = ownership_check(name, fd);
-                if (r > 0) {
-                        r = device_directory_remove(rdma_cm_fd, name);
-                        removed = r >= 0;
-                        if (r == -ENOENT)
-                                r = 0;
-                }
-                if (r < 0)
-                        return r;
-        }
-
-        r = ownership_forget(name);
-        return r < 0 ? r : removed;
-}
-
-/* Removes the directory that this call made, unless another one has its name by now. */
-static int directory_remove_made(const ReconcileRequest *request, const Directory *directory) {
-        int r;
-
-        r = device_directory_check(directory->rdma_cm_fd, request->name, directory->fd);
-        if (r == -ENOENT)
-                return 1;
-        if (r <= 0)
-                return r;
-
-        r = device_directory_remove(directory->rdma_cm_fd, request->name);
-        if (r >= 0 && request->flags & RECONCILE_WRITE)
-                r = ownership_forget(request->name);
-        return r < 0 ? r : 1;
-}
-
-/* Removes a directory that was made in passing, or one of ours that nothing needs any more. */
-static void directory_tidy(const ReconcileRequest *request, const Directory *directory, DeviceReport *report) {
-        int r = 0;
-
-        progress_set(request, STEP_REMOVE, 0, -1);
-        if (request->flags & RECONCILE_TRANSIENT)
-                r = directory->made && directory->fd >= 0 ? directory_remove_made(request, directory) : 0;
-        else if (request->flags & RECONCILE_MAKE && !directory->needed)
-                r = directory_remove_ours(request->name);
-
-        report->directory = directory->fd >= 0 && r <= 0;
-        if (r < 0) {
-                report->error = r;
-                report->error_step = STEP_REMOVE;
-        }
-}
-
 static int acquire_flags(const Policy *policy) {
         unsigned keys = policy ? policy->keys : 0;
 
@@ -442,7 +273,7 @@ static int acquire_flags(const Policy *policy) {
 
 /* Where the name passed to another device, what was only read may be that one's value. What was written has been checked by itself. */
 static void report_check_hands(DeviceReport *report) {
-        if (!report->device || !name_changed_hands(report->device))
+        if (!report->device || (!report->changed_hands && !name_changed_hands(report->device)))
                 return;
 
         report->changed_hands = true;
@@ -493,18 +324,4 @@ int reconcile_device(const ReconcileRequest *request, DeviceReport **ret) {
         progress_set(request, STEP_NONE, 0, -1);
         *ret = TAKE_PTR(report);
         return 0;
-}
-
-int reconcile_remove_directories(void) {
-        _cleanup_(names_freep) char **names = NULL;
-        int failed = 0, r;
-
-        r = ownership_names_acquire(&names);
-        if (r < 0)
-                return r;
-
-        for (char **name = names; *name; name++)
-                if (directory_remove_ours(*name) < 0)
-                        failed++;
-        return failed;
 }

@@ -89,7 +89,7 @@ static int state_priority(const Verdict *verdict, bool late) {
         case STATE_UNKNOWN:
                 if (late)
                         return LOG_WARNING;
-                return verdict->reason == REASON_CHANGED_HANDS ? LOG_NOTICE : LOG_DEBUG; /* a write went through */
+                return verdict->reason == REASON_CHANGED_HANDS && verdict->tried ? LOG_NOTICE : LOG_DEBUG;
         default:
                 return verdict->tried ? LOG_NOTICE : LOG_INFO;
         }

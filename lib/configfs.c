@@ -79,16 +79,18 @@ int device_directory_remove(int rdma_cm_fd, const char *name) {
         return unlinkat(rdma_cm_fd, name, AT_REMOVEDIR) < 0 ? -errno : 0;
 }
 
-bool device_directory_has_port(int directory_fd, unsigned port) {
+int device_directory_has_port(int directory_fd, unsigned port) {
         char path[64];
 
         snprintf(path, sizeof(path), "ports/%u", port);
-        return faccessat(directory_fd, path, F_OK, 0) >= 0;
+        if (faccessat(directory_fd, path, F_OK, 0) >= 0)
+                return 1;
+        return errno == ENOENT ? 0 : -errno;
 }
 
 static int attribute_open(int directory_fd, unsigned port, Attribute attribute, int flags) {
         char path[64];
-        int fd;
+        int fd, r;
 
         snprintf(path, sizeof(path), "ports/%u/%s", port, attribute_file(attribute));
         fd = openat(directory_fd, path, flags | O_NOFOLLOW | O_CLOEXEC);
@@ -96,7 +98,8 @@ static int attribute_open(int directory_fd, unsigned port, Attribute attribute, 
                 return fd;
         if (errno != ENOENT)
                 return -errno;
-        return device_directory_has_port(directory_fd, port) ? -ENOENT : -ENODEV;
+        r = device_directory_has_port(directory_fd, port);
+        return r < 0 ? r : r > 0 ? -ENOENT : -ENODEV;
 }
 
 int attribute_read(int directory_fd, unsigned port, Attribute attribute, int *ret_value) {

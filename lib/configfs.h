@@ -33,8 +33,8 @@ int device_directory_make(int rdma_cm_fd, const char *name);
 
 int device_directory_remove(int rdma_cm_fd, const char *name);
 
-/* Whether the directory has ports/<port>. A directory keeps the ports its device had when it was made. */
-bool device_directory_has_port(int directory_fd, unsigned port);
+/* 1: the directory has ports/<port>, 0: not. A directory keeps the ports its device had when it was made. */
+int device_directory_has_port(int directory_fd, unsigned port);
 
 /* Opens anew at each call, since an open attribute goes on giving the old value. -ENOENT: this kernel has no such attribute,
  * -ENODEV: the device has gone, or the directory. -ENOENT is also the answer where the directory is removed

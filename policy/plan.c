@@ -122,6 +122,7 @@ void verdict_conclude(Verdict *verdict, Attribute attribute, int write_error, co
 void verdict_disown(Verdict *verdict) {
         verdict_set(verdict, STATE_PENDING, REASON_CHANGED_HANDS);
         verdict->error = 0;
+        verdict->due = false;
 }
 
 static const char *const state_table[_STATE_MAX] = {

@@ -232,6 +232,18 @@ static void test_conclude(void **state) {
         }
 }
 
+/* What was found may be another device's, and calls for nothing. */
+static void test_disown(void **state) {
+        Verdict verdict = { .state = STATE_DRIFTED, .reason = REASON_DUE, .error = -EIO, .wanted = 104, .due = true };
+
+        verdict_disown(&verdict);
+        assert_int_equal(verdict.state, STATE_PENDING);
+        assert_int_equal(verdict.reason, REASON_CHANGED_HANDS);
+        assert_int_equal(verdict.error, 0);
+        assert_false(verdict.due);
+        assert_false(verdict.tried);
+}
+
 static void test_states(void **state) {
         static const struct {
                 const char *text;
@@ -376,6 +388,7 @@ int main(void) {
                 cmocka_unit_test(test_conclude),      cmocka_unit_test(test_states),
                 cmocka_unit_test(test_steps),         cmocka_unit_test(test_reason_texts),
                 cmocka_unit_test(test_reason_values), cmocka_unit_test(test_reason_errors),
+                cmocka_unit_test(test_disown),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
