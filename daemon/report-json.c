@@ -6,21 +6,6 @@
 
 #include <time.h>
 
-#include "text.h"
-
-#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
-
-static bool text_is_utf8(const char *text, size_t size) {
-        uint32_t character;
-
-        for (size_t i = 0; i < size;) {
-                i += utf8_decode(text + i, size - i, &character);
-                if (character == CHARACTER_INVALID)
-                        return false;
-        }
-        return true;
-}
-
 static bool lost;
 
 bool json_take_lost(void) {
@@ -47,26 +32,8 @@ json_object *json_integer(int64_t number) {
         return made(json_object_new_int64(number));
 }
 
-/* The kernel lets devices bear names of any bytes, which JSON does not. */
 json_object *json_string(const char *text) {
-        _cleanup_free_ char *replaced = NULL;
-        size_t size = text ? strlen(text) : 0;
-        uint32_t character;
-        char *end;
-
-        if (!text)
-                return NULL;
-        if (text_is_utf8(text, size))
-                return made(json_object_new_string(text));
-
-        replaced = end = malloc(size * strlen(REPLACEMENT));
-        if (!replaced)
-                return made(NULL);
-        for (size_t i = 0, length; i < size; i += length) {
-                length = utf8_decode(text + i, size - i, &character);
-                end = character == CHARACTER_INVALID ? mempcpy(end, REPLACEMENT, strlen(REPLACEMENT)) : mempcpy(end, text + i, length);
-        }
-        return made(json_object_new_string_len(replaced, (int) (end - replaced)));
+        return text ? made(json_object_new_string(text)) : NULL;
 }
 
 void json_put(json_object *map, const char *key, json_object *value) {

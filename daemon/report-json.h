@@ -27,7 +27,7 @@ json_object *json_integer(int64_t number);
 void json_put(json_object *map, const char *key, json_object *value);
 void json_push(json_object *list, json_object *value);
 
-/* NULL becomes null, and a byte that is no UTF-8 becomes U+FFFD. */
+/* NULL becomes null. */
 json_object *json_string(const char *text);
 
 /* RFC 3339 in UTC with milliseconds; 0 becomes null. */

@@ -162,16 +162,15 @@ bool host_load_policy(const Host *host, Judge *judge) {
         return judge_load(file, judge);
 }
 
-/* The member of a list whose "key" is that name or number. A name is compared as JSON has it. */
+/* The member of a list whose "key" is that name or number. */
 static json_object *list_find(json_object *object, const char *list_key, const char *key, const char *name,
                               unsigned number) {
-        _cleanup_json_ json_object *text = json_string(name);
         json_object *list, *entry;
         size_t n = json_get_list(object, list_key, &list);
 
         for (size_t i = 0; i < n; i++) {
                 entry = json_object_array_get_idx(list, i);
-                if (name ? streq_ptr(json_get_text(entry, key), json_object_get_string(text))
+                if (name ? streq_ptr(json_get_text(entry, key), name)
                          : json_object_get_int64(json_get(entry, key)) == (int64_t) number)
                         return entry;
         }
