@@ -81,19 +81,19 @@ static char *tos_text(const char *value) {
 void device_print_attribute(json_object *port, Attribute attribute, unsigned indent) {
         json_object *verdict = json_get(port, attribute_name(attribute));
         _cleanup_free_ char *wanted = value_text(verdict, "wanted"), *found = value_text(verdict, "found");
-        _cleanup_free_ char *wanted_long = NULL, *found_long = NULL;
+        _cleanup_free_ char *wanted_long = NULL, *found_long = NULL, *values = NULL;
+        bool differs = wanted && !streq_ptr(wanted, found);
         const char *reason = json_get_text(verdict, "reason"), *since = json_get_text(verdict, "since");
         State state = json_get_state(port, attribute);
 
         wanted_long = attribute == ATTRIBUTE_TOS ? tos_text(wanted) : NULL;
         found_long = attribute == ATTRIBUTE_TOS ? tos_text(found) : NULL;
-        printf("%*s%s: %s", (int) indent, "", attribute == ATTRIBUTE_TOS ? "TOS" : "Mode",
-               found_long ? found_long
-               : found    ? found
-                          : "not known");
-        if (wanted && !streq_ptr(wanted, found))
-                printf(", wanted %s", wanted_long ? wanted_long : wanted);
-        printf(", ");
+        values = need_text("%*s%s: %s%s%s, ", (int) indent, "", attribute == ATTRIBUTE_TOS ? "TOS" : "Mode",
+                           found_long ? found_long
+                           : found    ? found
+                                      : "not known",
+                           differs ? ", wanted " : "", !differs ? "" : wanted_long ? wanted_long : wanted);
+        output_toned(TONE_PLAIN, values);
         output_toned(state_tone(state), state_to_string(state));
         output_line("%s%s%s%s", since ? " since " : "", since ? since : "", reason ? ": " : "",
                     reason ? reason : "");

@@ -5,7 +5,6 @@
  * libibverbs is not used here: it shows only devices that have a provider library in user space, and an open context
  * pins the driver's module. */
 
-#include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <libudev.h>
@@ -180,7 +179,7 @@ static int ports_acquire(struct udev *udev, int device_fd, bool check_netdev, De
                 unsigned long number = strtoul(entry->d_name, &end, 10);
                 Port *ports;
 
-                if (!isdigit((unsigned char) entry->d_name[0]) || *end || number == 0 || number > UINT32_MAX)
+                if (entry->d_name[0] < '1' || entry->d_name[0] > '9' || *end || number > UINT32_MAX)
                         continue;
 
                 ports = reallocarray(device->ports, device->n_ports + 1, sizeof(Port));
@@ -311,7 +310,7 @@ static int device_fill(struct udev *udev, struct udev_device *from, AcquireFlags
         node_type = udev_device_get_sysattr_value(from, "node_type");
         if (!node_type && (r = absent()) < 0)
                 return r;
-        device->rnic = node_type && atoi(node_type) == NODE_TYPE_RNIC;
+        device->rnic = node_type && strtol(node_type, NULL, 10) == NODE_TYPE_RNIC;
 
         r = string_copy(&device->node_guid, udev_device_get_sysattr_value(from, "node_guid"));
         if (r < 0)
@@ -331,7 +330,7 @@ int device_acquire(const char *name, AcquireFlags flags, Device **ret) {
         _cleanup_(udev_unrefp) struct udev *udev = NULL;
         _cleanup_(udev_device_unrefp) struct udev_device *from = NULL;
         _cleanup_(device_freep) Device *device = NULL;
-        uint64_t after;
+        uint64_t after = 0;
         int r;
 
         device = calloc(1, sizeof(Device));

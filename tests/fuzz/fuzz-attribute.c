@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Short texts: values from the kernel, names of devices, states, points in time, and the answers of the kernel's DCB interface. What
- * is taken is what is written back. */
+/* Short texts: values from the kernel, names of devices, states, points in time, and the answers of the kernel's DCB
+ * interface. What is taken is what is written back. */
 
 #include "attribute.h"
 #include "device.h"
@@ -33,7 +33,8 @@ static void check_value(Attribute attribute, const char *text, size_t size) {
 
 static void check_name(const char *name) {
         size_t length = strlen(name);
-        bool valid = length > 0 && length <= DEVICE_NAME_LENGTH_MAX && !strchr(name, '/') && !streq(name, ".") && !streq(name, "..");
+        bool valid = length > 0 && length <= DEVICE_NAME_LENGTH_MAX && !strchr(name, '/') && !streq(name, ".") &&
+                     !streq(name, "..");
 
         for (const char *c = name; *c; c++)
                 valid = valid && (unsigned char) *c >= 0x20 && *c != 0x7f;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Any devices: the policy that is written for them is valid, and gives each port that a rule can tell from the others what it has. */
+/* Any devices: the policy that is written for them is valid, and gives each port that a rule can tell from the others
+ * what it has. */
 
 #include "fuzz.h"
 #include "policy-load.h"
@@ -18,7 +19,8 @@ static void found_values(FoundPort *found, const char *text) {
         unsigned char tos = (unsigned char) text[0];
 
         found->values[ATTRIBUTE_MODE] = tos == '-' || tos == 0 ? VALUE_NONE : tos & 1 ? ROCE_V1 : ROCE_V2;
-        found->values[ATTRIBUTE_TOS] = tos == 0 || text[1] == 0 || text[1] == '-' ? VALUE_NONE : (unsigned char) text[1];
+        found->values[ATTRIBUTE_TOS] =
+                        tos == 0 || text[1] == 0 || text[1] == '-' ? VALUE_NONE : (unsigned char) text[1];
         for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++)
                 if (found->values[a] == VALUE_NONE)
                         found->why_not[a] = "no reason known";
@@ -36,7 +38,8 @@ static bool device_take(Input *input, Device *device, Texts *texts, Port *ports,
                 snprintf(texts->pci, sizeof(texts->pci), "0000:3b:00.%u", (unsigned char) numbers[0] % 8U);
                 device->pci = texts->pci;
         }
-        snprintf(texts->node_guid, sizeof(texts->node_guid), "0000:0000:0000:%04x", numbers[0] ? (unsigned char) numbers[1] % 8U : 0);
+        snprintf(texts->node_guid, sizeof(texts->node_guid), "0000:0000:0000:%04x",
+                 numbers[0] ? (unsigned char) numbers[1] % 8U : 0);
         device->node_guid = texts->node_guid;
         device->settled = device->has_database = true;
         device->ports = ports;
@@ -45,17 +48,17 @@ static bool device_take(Input *input, Device *device, Texts *texts, Port *ports,
         for (unsigned i = 0; i < PORTS_MAX; i++) {
                 const char *values = input_next(input);
 
-                ports[i] = (Port) { .number = 1 + 5 * i, .roce = values[0] != 'i', .netdev_settled = true };
+                ports[i] = (Port){ .number = 1 + 5 * i, .roce = values[0] != 'i', .netdev_settled = true };
                 if (!ports[i].roce)
                         continue;
-                found[*n_found] = (FoundPort) { .device = device, .port = ports + i };
+                found[*n_found] = (FoundPort){ .device = device, .port = ports + i };
                 found_values(found + (*n_found)++, values);
         }
         return device_name_is_valid(device->name);
 }
 
-static void check_composed(const char *text, size_t size, const FoundPort *found, size_t n_found, const Device *const *devices,
-                           size_t n_devices) {
+static void check_composed(const char *text, size_t size, const FoundPort *found, size_t n_found,
+                           const Device *const *devices, size_t n_devices) {
         PolicyText file = { .path = (char *) "generated", .bytes = (char *) text, .size = size };
         _cleanup_(messages_done) Messages messages = {};
         _cleanup_(policy_unrefp) Policy *policy = NULL;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Any texts as the files of a device in sysfs, of its parent, its ports and its entry in udev's database: a snapshot is taken that is
- * whole and in order, or none. */
+/* Any texts as the files of a device in sysfs, of its parent, its ports and its entry in udev's database: a snapshot
+ * is taken that is whole and in order, or none. */
 
+#include "device.h"
 #include "fuzz.h"
-#include "report-json.h"
 #include "sysfs-tree.h"
 
 #define PARENT "/sys/devices/pci0000:3b/0000:3b:00.0"
@@ -23,9 +23,11 @@ static bool is_component(const char *text) {
         return length > 0 && length < 64 && !strchr(text, '/') && !streq(text, ".") && !streq(text, "..");
 }
 
-/* 'p': a PCI device, 'v': a virtual function, 's': a subfunction, else the device has no parent. Gives what is above it. */
+/* 'p': a PCI device, 'v': a virtual function, 's': a subfunction, else the device has no parent. Gives what is above
+ * it. */
 static const char *parent_make(Input *input) {
-        const char *kind = input_next(input), *driver = input_next(input), *vendor = input_next(input), *id = input_next(input);
+        const char *kind = input_next(input), *driver = input_next(input), *vendor = input_next(input),
+                   *id = input_next(input);
 
         if (!*kind || !strchr("pvs", kind[0]))
                 return NULL;
@@ -40,7 +42,8 @@ static const char *parent_make(Input *input) {
 }
 
 static void port_make(Input *input, const char *name) {
-        const char *port = input_next(input), *link_layer = input_next(input), *type = input_next(input), *netdev = input_next(input);
+        const char *port = input_next(input), *link_layer = input_next(input), *type = input_next(input),
+                   *netdev = input_next(input);
 
         if (!is_component(port))
                 return;
@@ -85,7 +88,8 @@ static void check_device(const Device *device) {
         CHECK(device_name_is_valid(device->name));
         CHECK(!device->settled || device->has_database);
         CHECK(!device->pci == (device->function == FUNCTION_UNKNOWN));
-        CHECK(!device->pci_id || (device->pci && strspn(device->pci_id, "0123456789abcdef") >= 4 && strchr(device->pci_id, ':')));
+        CHECK(!device->pci_id ||
+              (device->pci && strspn(device->pci_id, "0123456789abcdef") >= 4 && strchr(device->pci_id, ':')));
         for (size_t i = 1; i < device->n_properties; i++)
                 CHECK(strcmp(device->properties[i - 1].name, device->properties[i].name) < 0);
         for (size_t i = 0; i < device->n_properties; i++)
@@ -97,32 +101,18 @@ static void check_copy(const Device *device) {
         _cleanup_(device_freep) Device *copy = device_copy(device);
 
         CHECK(copy);
-        CHECK(streq(copy->name, device->name) && copy->instance == device->instance && copy->settled == device->settled &&
-              copy->has_database == device->has_database && copy->rnic == device->rnic && copy->function == device->function);
-        CHECK(streq_ptr(copy->driver, device->driver) && streq_ptr(copy->pci, device->pci) && streq_ptr(copy->pci_id, device->pci_id) &&
-              streq_ptr(copy->node_guid, device->node_guid));
+        CHECK(streq(copy->name, device->name) && copy->instance == device->instance &&
+              copy->settled == device->settled && copy->has_database == device->has_database &&
+              copy->rnic == device->rnic && copy->function == device->function);
+        CHECK(streq_ptr(copy->driver, device->driver) && streq_ptr(copy->pci, device->pci) &&
+              streq_ptr(copy->pci_id, device->pci_id) && streq_ptr(copy->node_guid, device->node_guid));
         CHECK(copy->n_ports == device->n_ports && copy->n_properties == device->n_properties);
         for (size_t i = 0; i < copy->n_ports; i++)
-                CHECK(copy->ports[i].number == device->ports[i].number && streq_ptr(copy->ports[i].netdev, device->ports[i].netdev));
+                CHECK(copy->ports[i].number == device->ports[i].number &&
+                      streq_ptr(copy->ports[i].netdev, device->ports[i].netdev));
         for (size_t i = 0; i < copy->n_properties; i++)
                 CHECK(streq(copy->properties[i].name, device->properties[i].name) &&
                       streq(copy->properties[i].value, device->properties[i].value));
-}
-
-/* What is told of the device is JSON. */
-static void check_json(const Device *device) {
-        _cleanup_json_ json_object *object = json_object_new_object(), *again = NULL;
-        json_tokener *tokener = json_tokener_new();
-        const char *text;
-
-        CHECK(object && tokener);
-        json_object_object_add(object, "name", json_string(device->name));
-        json_add_device(object, device);
-        CHECK(text = json_object_to_json_string(object));
-        json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
-        again = json_tokener_parse_ex(tokener, text, (int) strlen(text) + 1);
-        CHECK(again);
-        json_tokener_free(tokener);
 }
 
 /* Devices whose names no path can bear are counted, the others listed. */
@@ -163,6 +153,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 return 0;
         check_device(device);
         check_copy(device);
-        check_json(device);
         return 0;
 }

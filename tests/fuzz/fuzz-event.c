@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What reaches the running daemon from outside, any bytes in its place: uevents, inotify's events, /proc/self/mountinfo, requests of
- * the udev helper, and records of directories that are ours. The first byte says which. */
+/* What reaches the running daemon from outside, any bytes in its place: uevents, inotify's events,
+ * /proc/self/mountinfo, requests of the udev helper, and records of directories that are ours. The first byte says
+ * which. */
 
 #include <sys/mman.h>
 #include <sys/un.h>
@@ -16,7 +17,7 @@ static Service service = { .settle_fd = -EBADF };
 static Policy *policy;
 
 Now service_now(void) {
-        return (Now) { .monotonic_usec = 1000 * USEC_PER_SEC, .realtime_usec = 1700000000 * USEC_PER_SEC };
+        return (Now){ .monotonic_usec = 1000 * USEC_PER_SEC, .realtime_usec = 1700000000 * USEC_PER_SEC };
 }
 
 /* Names of devices go into paths. */
@@ -49,7 +50,7 @@ static void take_uevent(Input *input) {
 
         environ = properties;
         device = udev_device_new_from_environment(udev);
-        environ = (char *[]) { NULL };
+        environ = (char *[]){ NULL };
         if (device)
                 on_uevent(&service, device);
         udev_unref(udev);
@@ -58,7 +59,9 @@ static void take_uevent(Input *input) {
 /* Written to in a watched directory. */
 static void take_inotify(Input *input) {
         const char *name = input_next(input);
-        struct inotify_event event = { .wd = name[0], .mask = IN_MODIFY, .len = (uint32_t) (strlen(name) + 15) / 16 * 16 };
+        struct inotify_event event = { .wd = name[0],
+                                       .mask = IN_MODIFY,
+                                       .len = (uint32_t) (strlen(name) + 15) / 16 * 16 };
         char buffer[sizeof(event) + 512] = {};
         int fds[2];
 

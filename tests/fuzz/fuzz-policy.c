@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Any bytes as a policy: parsed twice with the same outcome, each message can be shown and names a place in the file, and a valid
- * policy can be linted and searched, by its index as well as rule by rule. */
+/* Any bytes as a policy: parsed twice with the same outcome, each message can be shown and names a place in the file,
+ * and a valid policy can be linted and searched, by its index as well as rule by rule. */
 
 #include "fuzz.h"
 #include "policy-index.h"
@@ -90,7 +90,8 @@ static void check_matching(const Policy *policy) {
         static const Function functions[] = { FUNCTION_PF, FUNCTION_VF, FUNCTION_SF, FUNCTION_UNKNOWN };
 
         for (size_t turn = 0; turn < 8; turn++) {
-                Port ports[] = { { 1, LINK_LAYER_ETHERNET, true, turn % 3 > 0, policy_pick(policy, MATCH_NETDEV, turn, "eth0") },
+                Port ports[] = { { 1, LINK_LAYER_ETHERNET, true, turn % 3 > 0,
+                                   policy_pick(policy, MATCH_NETDEV, turn, "eth0") },
                                  { 2, LINK_LAYER_ETHERNET, true, false, NULL } };
                 Property property = { (char *) "ID_PATH", (char *) "pci-0000:3b:00.0" };
                 Device device = {

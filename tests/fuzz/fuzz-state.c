@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Any bytes as the state of the daemon, as "rocectl status", "wait" and "metrics" read it, and as a saved status document, as
- * "compat" reads it. What "status --json" prints is JSON, and "compat" takes it. */
+/* Any bytes as the state of the daemon, as "rocectl status", "wait" and "metrics" read it, and as a saved status
+ * document, as "compat" reads it. What "status --json" prints is JSON, and "compat" takes it. */
 
 #include <sys/mman.h>
 

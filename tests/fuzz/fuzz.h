@@ -10,12 +10,12 @@
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define CHECK(condition)                                                                     \
-        do {                                                                                 \
-                if (!(condition)) {                                                          \
+#define CHECK(condition)                                                                        \
+        do {                                                                                    \
+                if (!(condition)) {                                                             \
                         fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
-                        abort();                                                             \
-                }                                                                            \
+                        abort();                                                                \
+                }                                                                               \
         } while (0)
 
 /* The bytes as texts, with a NUL after each. */
