@@ -9,6 +9,8 @@
 #include <sys/uio.h>
 #include <systemd/sd-journal.h>
 
+#include "text.h"
+
 #define JOURNAL_SOCKET "/run/systemd/journal/socket"
 
 static bool log_foreign;
@@ -31,14 +33,6 @@ void log_open(bool foreign, bool quiet) {
         stderr_is_journal = stderr_leads_to_journal();
 }
 
-static char *make_printable(char *text) {
-        if (text)
-                for (char *c = text; *c; c++)
-                        if ((unsigned char) *c < ' ' || *c == 0x7f)
-                                *c = '?';
-        return text;
-}
-
 void record_add(Record *record, const char *name, const char *value) {
         if (value)
                 record_addf(record, name, "%s", value);
@@ -57,8 +51,9 @@ void record_addf(Record *record, const char *name, const char *format, ...) {
                 return;
         }
 
+        text_make_plain(value, "");
         if (record->n_fields < LOG_FIELDS_MAX &&
-            asprintf(&record->fields[record->n_fields], "%s=%s", name, make_printable(value)) >= 0)
+            asprintf(&record->fields[record->n_fields], "%s=%s", name, value) >= 0)
                 record->n_fields++;
 }
 
@@ -69,6 +64,8 @@ void record_message(Record *record, const char *format, ...) {
         va_start(ap, format);
         if (vasprintf(&record->message, format, ap) < 0)
                 record->message = NULL;
+        else
+                text_make_plain(record->message, "\n");
         va_end(ap);
 }
 
@@ -145,6 +142,8 @@ void log_message(int priority, sd_id128_t message_id, const char *format, ...) {
         va_start(ap, format);
         if (vasprintf(&record.message, format, ap) < 0)
                 record.message = NULL;
+        else
+                text_make_plain(record.message, "\n");
         va_end(ap);
         record_send(&record);
 }

@@ -9,6 +9,7 @@
 #include "report-json.h"
 #include "runtime.h"
 #include "service.h"
+#include "text.h"
 
 static json_object *json_port(const Port *on_device, const PortReport *port, const PortEntry *entry) {
         json_object *object = json_map();
@@ -143,10 +144,8 @@ static char *status_format(const Service *service, Now now) {
         if (r < 0)
                 return NULL;
 
-        /* A rule's or file's name must not make a second line of it. */
-        for (char *c = status; *c; c++)
-                if ((unsigned char) *c < ' ' || *c == 0x7f)
-                        *c = '?';
+        /* A device's or file's name must not make a second line of it, and systemd takes no status that is not UTF-8. */
+        text_make_plain(status, "");
         return status;
 }
 

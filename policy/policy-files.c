@@ -12,7 +12,7 @@
 #include "text.h"
 
 #define DROP_IN_SUFFIX ".yaml"
-#define POLICY_MISNAMED_DIRECTORY "/etc/roced"
+#define POLICY_DIRECTORY "/etc/roced"
 #define POLICY_MISNAMED "policy.yml"
 #define OTHER_SUFFIX ".yml" /* that people also give to YAML */
 
@@ -128,11 +128,37 @@ static int name_lint(Messages *messages, const char *directory, const char *name
 static int misnamed_lint(const char *root, Messages *messages) {
         _cleanup_free_ char *full = NULL;
 
-        if (asprintf(&full, "%s%s", root, POLICY_MISNAMED_DIRECTORY "/" POLICY_MISNAMED) < 0) {
+        if (asprintf(&full, "%s%s", root, POLICY_DIRECTORY "/" POLICY_MISNAMED) < 0) {
                 full = NULL;
                 return -ENOMEM;
         }
-        return access(full, F_OK) < 0 ? 0 : name_lint(messages, POLICY_MISNAMED_DIRECTORY, POLICY_MISNAMED);
+        return access(full, F_OK) < 0 ? 0 : name_lint(messages, POLICY_DIRECTORY, POLICY_MISNAMED);
+}
+
+/* Who can change this file, or what is in this directory, can change what roced does. */
+static int owner_lint(Messages *messages, const char *path, unsigned file, const struct stat *st) {
+        int r = 0;
+
+        if (!messages)
+                return 0;
+        if (st->st_uid != 0)
+                r = messages_add(messages, SEVERITY_WARNING, path, file, 0, 0,
+                                 "belongs to user %u, not to root", st->st_uid);
+        if (r == 0 && (st->st_mode & (S_IWGRP | S_IWOTH)))
+                r = messages_add(messages, SEVERITY_WARNING, path, file, 0, 0,
+                                 "others than its owner may write to it (mode %04o)", st->st_mode & 07777U);
+        return r;
+}
+
+static int directory_lint(Messages *messages, const char *root, const char *directory) {
+        _cleanup_free_ char *full = NULL;
+        struct stat st;
+
+        if (asprintf(&full, "%s%s", root, directory) < 0) {
+                full = NULL;
+                return -ENOMEM;
+        }
+        return stat(full, &st) < 0 ? 0 : owner_lint(messages, directory, 0, &st);
 }
 
 /* Adds the names of one directory. */
@@ -173,8 +199,10 @@ static int drop_ins_acquire(const char *root, DropIns *drop_ins, Messages *messa
         size_t n = 0;
 
         for (size_t i = 0; i < ELEMENTSOF(drop_in_directories); i++) {
-                int r = drop_ins_list(drop_ins, drop_in_directories[i], root, messages);
+                int r = directory_lint(messages, root, drop_in_directories[i]);
 
+                if (r >= 0)
+                        r = drop_ins_list(drop_ins, drop_in_directories[i], root, messages);
                 if (r < 0)
                         return r;
         }
@@ -213,21 +241,6 @@ static int texts_add(PolicyTexts *texts, const char *path, int fd) {
         items[texts->n_items++] =
                         (PolicyText) { .path = TAKE_PTR(copy), .bytes = TAKE_PTR(bytes), .size = size };
         return 0;
-}
-
-/* Who can change this file can change what roced does. */
-static int file_lint(Messages *messages, const char *path, unsigned file, const struct stat *st) {
-        int r = 0;
-
-        if (!messages)
-                return 0;
-        if (st->st_uid != 0)
-                r = messages_add(messages, SEVERITY_WARNING, path, file, 0, 0,
-                                 "belongs to user %u, not to root", st->st_uid);
-        if (r == 0 && (st->st_mode & (S_IWGRP | S_IWOTH)))
-                r = messages_add(messages, SEVERITY_WARNING, path, file, 0, 0,
-                                 "others than its owner may write to it (mode %04o)", st->st_mode & 07777U);
-        return r;
 }
 
 static bool file_is_mask(const char *full, const struct stat *st) {
@@ -299,7 +312,7 @@ static int file_read(const char *path, const char *root, bool drop_in, unsigned 
         }
 
         *ret = OUTCOME_READ;
-        return file_lint(messages, path, file, &st);
+        return owner_lint(messages, path, file, &st);
 }
 
 static bool name_is_text(const char *name) {
@@ -320,7 +333,9 @@ static int installed_read(const char *root, PolicyTexts *texts, Messages *messag
         Outcome outcome;
         int r, error = 0;
 
-        r = drop_ins_acquire(root, &drop_ins, messages);
+        r = directory_lint(messages, root, POLICY_DIRECTORY);
+        if (r >= 0)
+                r = drop_ins_acquire(root, &drop_ins, messages);
         if (r < 0)
                 return r;
 

@@ -116,6 +116,24 @@ char *text_make_visible(const char *text) {
         return visible;
 }
 
+void text_make_plain(char *text, const char *keep) {
+        size_t size = strlen(text), length;
+        uint32_t character;
+        char *end = text;
+
+        for (size_t i = 0; i < size; i += length) {
+                length = utf8_decode(text + i, size - i, &character);
+                if (character == CHARACTER_INVALID ||
+                    (character_is_control(character) && !(character < 0x80 && strchr(keep, (int) character))))
+                        *end++ = '?';
+                else {
+                        memmove(end, text + i, length);
+                        end += length;
+                }
+        }
+        *end = 0;
+}
+
 bool text_has_control(const char *text, size_t size) {
         uint32_t character;
 

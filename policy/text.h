@@ -31,6 +31,10 @@ const char *text_show(const char *text, size_t size, char buffer[static TEXT_SHO
 /* The whole text, made visible; allocated. */
 char *text_make_visible(const char *text);
 
+/* Makes of it, in place, what journal, service manager and terminals take for text: "?" for each control character that is not
+ * among "keep", and for each byte that is no UTF-8. */
+void text_make_plain(char *text, const char *keep);
+
 bool text_has_control(const char *text, size_t size);
 
 /* Names the first character that looks like plain text and is not: a no-break space, a full-width digit.

@@ -176,6 +176,10 @@ class World:
         """A CompletedProcess with text."""
         return self.run(["rocectl", *args], **options)
 
+    def open(self, command, user=None):
+        """A program that goes on beside the scenario, to be used with "with"; it ends with its standard input."""
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, user=user)
+
     def check_exit(self, process, code):
         equal(process.returncode, code, f"exit of {' '.join(process.args)}, which said {process.stdout + process.stderr!r}")
         return process

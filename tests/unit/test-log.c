@@ -242,6 +242,17 @@ static void test_control_characters(void **state) {
         assert_text("test-log: notice: acb [ROCED_DEVICE=a?ROCED_STATE=ok?[31m??\xc3\xa4 ROCED_NETDEV=n?]\n");
 }
 
+/* A device may bear such a name: neither journal nor terminal is to be told what it says. */
+static void test_message_is_plain(void **state) {
+        Record record = { .priority = LOG_NOTICE };
+
+        record_message(&record, "m\x1b[31m \xc2\x9b[31m \xe2\x80\xa8 \xff \xc3\xa4");
+        record_send(&record);
+        assert_true(receive());
+        assert_field("MESSAGE", "m?[31m ?[31m ? ? \xc3\xa4");
+        assert_text("test-log: notice: m?[31m ?[31m ? ? \xc3\xa4\n");
+}
+
 /* A policy's error comes with its line and a caret: the journal keeps lines apart as they are. */
 static void test_lines(void **state) {
         log_message(LOG_ERR, MESSAGE_POLICY_INVALID_ID, "policy.yaml:1:1: error\n  mod: v2\n  ^");
@@ -291,6 +302,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(test_no_journal, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_priorities, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_control_characters, setup_journal, teardown),
+                cmocka_unit_test_setup_teardown(test_message_is_plain, setup_journal, teardown),
                 cmocka_unit_test_setup_teardown(test_lines, setup_journal, teardown),
                 cmocka_unit_test_setup_teardown(test_last_message_counts, setup_journal, teardown),
                 cmocka_unit_test_setup_teardown(test_too_many_fields, setup_journal, teardown),

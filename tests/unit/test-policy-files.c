@@ -373,6 +373,28 @@ static void test_owner_and_mode(void **state) {
         expect_warning(tree, "belongs to user 1000, not to root");
 }
 
+/* Who may write to a directory may put a file there, or another in a file's place. */
+static void test_owner_and_mode_of_directories(void **state) {
+        static const char *const directories[] = { "/etc/roced", "/etc/roced/policy.d", "/run/roced/policy.d",
+                                                   "/usr/lib/roced/policy.d" };
+        Tree *tree = *state;
+
+        if (geteuid() != 0)
+                skip();
+
+        tree_write_rule(tree, MAIN, "main");
+        for (size_t i = 0; i < ELEMENTSOF(directories); i++) {
+                expect_rules(tree, "main");
+                assert_int_equal(tree->messages.n_items, 0);
+                assert_int_equal(chmod(tree_path(tree, directories[i]), 0775), 0);
+                expect_warning_of(tree, directories[i], "others than its owner may write to it (mode 0775)");
+                assert_int_equal(chmod(tree_path(tree, directories[i]), 0755), 0);
+                assert_int_equal(chown(tree_path(tree, directories[i]), 1000, 0), 0);
+                expect_warning_of(tree, directories[i], "belongs to user 1000, not to root");
+                assert_int_equal(chown(tree_path(tree, directories[i]), 0, 0), 0);
+        }
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(test_none, set_up, tear_down),
@@ -389,6 +411,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(test_standard_input, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_other_suffix, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_owner_and_mode, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_owner_and_mode_of_directories, set_up, tear_down),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);
