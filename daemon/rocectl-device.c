@@ -19,7 +19,7 @@ static void port_add_gids(json_object *port, const char *device, const Verbs *ve
         json_object_object_add(port, "gids", gids ? gids : sysfs_gids(device, number, roce));
 }
 
-void device_add_detail(json_object *device, const char *name) {
+void device_add_detail(json_object *device) {
         static const struct {
                 const char *key, *file;
         } files[] = {
@@ -28,6 +28,7 @@ void device_add_detail(json_object *device, const char *name) {
                 { "firmware", "fw_ver" },
                 { "sys_image_guid", "sys_image_guid" },
         };
+        const char *name = json_get_text(device, "name");
         json_object *ports;
         size_t n_ports = json_get_list(device, "ports", &ports);
         char why_not[VERBS_TEXT_MAX] = "";

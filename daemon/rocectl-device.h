@@ -7,8 +7,8 @@
 
 #include "attribute.h"
 
-/* Adds it to the device of that name in the document, where a name can look other than it is. */
-void device_add_detail(json_object *device, const char *name);
+/* Adds it to a device of the document. */
+void device_add_detail(json_object *device);
 
 /* Prints a device that has its detail. */
 void device_print(json_object *device);

@@ -159,7 +159,7 @@ int verb_status(const Options *options, char **arguments) {
 
         devices = json_get(document, "devices");
         if (detail && !(options->quiet && !options->json))
-                device_add_detail(json_object_array_get_idx(devices, 0), arguments[0]);
+                device_add_detail(json_object_array_get_idx(devices, 0));
         if (code == CODE_USAGE)
                 complain(code, "the policy is invalid: %s",
                          json_get_text(json_get(document, "policy"), "error"));

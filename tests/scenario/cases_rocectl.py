@@ -375,12 +375,12 @@ def names_that_no_path_can_hold(w):
 
 @scenario(rings="fuse")
 def status_of_a_device_whose_name_is_no_text(w):
-    """JSON has no way to spell it, and its files are found all the same."""
+    """JSON cannot hold it, and its files are found all the same."""
     w.add("mock0")
     os.symlink(os.readlink(f"{w.class_path}/mock0"), os.fsencode(w.class_path) + b"/m\xff0")
     process = subprocess.run([program(w), "status", "--json", b"m\xff0"], env=w.environment(), capture_output=True)
     device, = json.loads(process.stdout.decode())["devices"]
-    equal((device["name"], device["type"], len(device["ports"][0]["gids"])), ("m\ufffd0", "MT4119", 2), "device")
+    equal((device["name"], device["type"], len(device["ports"][0]["gids"])), ("m\\xff0", "MT4119", 2), "device")
 
 
 # Terminal
