@@ -290,15 +290,17 @@ int reconcile_device(const ReconcileRequest *request, DeviceReport **ret) {
         _cleanup_(device_report_freep) DeviceReport *report = NULL;
         _cleanup_(directory_done) Directory directory = { .rdma_cm_fd = -EBADF, .fd = -EBADF };
         Device *device = NULL;
+        bool leftover;
         int error, r;
 
         progress_set(request, STEP_ACQUIRE, 0, -1);
+        leftover = leftover_is_there(request->name, request->leftover);
         error = device_acquire(request->name, acquire_flags(request->policy), &device);
         if (error == -ENOMEM)
                 return error;
 
-        if (device)
-                device_discount_leftover(device, request->leftover);
+        if (device && leftover)
+                device->settled = device->has_database = false;
         if (device && device->instance == request->announced_instance)
                 device->settled = true;
 

@@ -289,9 +289,8 @@ int device_instance_acquire(const char *name, uint64_t *ret_instance) {
         return 0;
 }
 
-void device_discount_leftover(Device *device, uint64_t stamp) {
-        if (stamp != 0 && udevd_is_running() && leftover_stamp_acquire(device->name) == stamp)
-                device->settled = device->has_database = false;
+bool leftover_is_there(const char *name, uint64_t stamp) {
+        return stamp != 0 && udevd_is_running() && leftover_stamp_acquire(name) == stamp;
 }
 
 static int device_fill(struct udev *udev, struct udev_device *from, AcquireFlags flags, Device *device) {

@@ -102,8 +102,9 @@ uint64_t leftover_stamp_acquire(const char *name);
 /* Reads one device. -ENODEV: there is no such device (any more). -EINVAL: the name is not valid. */
 int device_acquire(const char *name, AcquireFlags flags, Device **ret);
 
-/* Takes back what the device was given for settled on the word of an entry with this stamp. 0: there is no such entry. */
-void device_discount_leftover(Device *device, uint64_t stamp);
+/* Whether udevd's entry for that name still has this stamp; 0: of none. Asked before the device is read: what is read then may be from
+ * the leftover, though udevd write the entry anew meanwhile. */
+bool leftover_is_there(const char *name, uint64_t stamp);
 
 /* The names of all RDMA devices, sorted; NULL-terminated, to be freed with names_free(). No RDMA at all is an empty list.
  * Names that are not valid are left out and counted in *ret_invalid. */

@@ -75,15 +75,16 @@ int device_instance_acquire(const char *device, uint64_t *ret_instance) {
 int device_acquire(const char *text, AcquireFlags flags, Device **ret) {
         int name = name_find(text), r = world_call(CALL_ACQUIRE, name);
         const ModelDevice *found = device_by_name(name);
+        uint64_t instance, stamp;
         ModelDevice before;
-        uint64_t instance;
         Device *device;
         bool settled;
 
         if (r < 0 || !found)
                 return call_told(CALL_ACQUIRE, name, r < 0 ? r : -ENODEV);
         before = *found;
-        settled = !world.udevd || world.database[name] != 0;
+        stamp = world.database[name];
+        settled = !world.udevd || stamp != 0;
 
         r = device_instance_acquire(text, &instance);
         if (r < 0)
@@ -97,14 +98,13 @@ int device_acquire(const char *text, AcquireFlags flags, Device **ret) {
         if (!(flags & ACQUIRE_NETDEV_SETTLED))
                 for (size_t i = 0; i < device->n_ports; i++)
                         device->ports[i].netdev_settled = true;
-        witness_acquired(&before);
+        witness_acquired(&before, stamp);
         *ret = device;
         return call_told(CALL_ACQUIRE, name, 0);
 }
 
-void device_discount_leftover(Device *device, uint64_t stamp) {
-        if (stamp != 0 && world.udevd && world.database[name_find(device->name)] == stamp)
-                device->settled = device->has_database = false;
+bool leftover_is_there(const char *device, uint64_t stamp) {
+        return stamp != 0 && world.udevd && world.database[name_find(device)] == stamp;
 }
 
 int port_support_acquire(const char *device, unsigned port, unsigned *ret_support) {

@@ -20,6 +20,8 @@ static void (*happening)(void);
 static void (*at_next)(void); /* at the same call the next time */
 
 static ModelDevice *first, *second;
+static const char *text;  /* of the policy */
+static uint64_t leftover; /* the stamp of an entry of udevd's that is not the device's */
 
 /* As others get their turn in a schedule. */
 void act_in_midst(void) {
@@ -80,11 +82,12 @@ static int setup(void **state) {
         first = device_put(0, 0, 2);
         second = device_put(1, 1, 3);
         happening = NULL;
+        text = "version: 1\nrules: [{match: any, mode: v2, tos: 104}]\n";
+        leftover = 0;
         return 0;
 }
 
 static DeviceReport *look(void) {
-        static const char text[] = "version: 1\nrules: [{match: any, mode: v2, tos: 104}]\n";
         PolicyText source = { (char *) "policy.yaml", (char *) text, strlen(text) };
         _cleanup_(messages_done) Messages messages = {};
         _cleanup_(policy_unrefp) Policy *policy = NULL;
@@ -93,6 +96,7 @@ static DeviceReport *look(void) {
         assert_int_equal(policy_parse(&source, 1, &policy, &messages), 0);
         job = job_new(JOB_RECONCILE, "mlx5_0", policy);
         job->inotify_fd = 3;
+        job->leftover = leftover;
         witness_begin(job);
         job_run(job);
         witness_end(job);
@@ -235,6 +239,26 @@ static void test_stale_or_not(void **state) {
         assert_int_equal(world.directories[0].inode, inode);
 }
 
+static void another_removes_it(void) {
+        directory_remove(0);
+}
+
+/* Wherever another program takes the directory away: it is made again, within the look. */
+static void test_removed_in_the_midst(void **state) {
+        static const Call calls[] = { CALL_READ, CALL_READ_OPENED, CALL_WRITE, CALL_WRITE_OPENED, CALL_WATCH };
+
+        for (size_t i = 0; i < ELEMENTSOF(calls); i++) {
+                _cleanup_(device_report_freep) DeviceReport *report = NULL;
+
+                setup(state);
+                at(calls[i], 0, another_removes_it);
+                report = look();
+                assert_states(report, STATE_OK, REASON_NONE);
+                assert_values(first, ROCE_V2, 104);
+                assert_true(world.directories[0].there);
+        }
+}
+
 static void another_makes_it(void) {
         directory_remove(0);
         assert_true(directory_make(0, false));
@@ -255,10 +279,6 @@ static void test_stale_and_replaced(void **state) {
                 assert_int_equal(world.directories[0].inode, inode + 1);
                 assert_false(world.directories[0].ours);
         }
-}
-
-static void another_removes_it(void) {
-        directory_remove(0);
 }
 
 /* Its maker has no use for it any more: the new one is roced's. */
@@ -295,6 +315,25 @@ static void test_removed_and_replaced(void **state) {
         assert_true(world.directories[0].there);
 }
 
+static void udev_writes(void) {
+        world.database[0]++;
+}
+
+/* What was read may be from the entry that another device has left behind, though it is there no more afterwards. */
+static void test_leftover(void **state) {
+        _cleanup_(device_report_freep) DeviceReport *report = NULL;
+
+        text = "version: 1\nrules: [{match: {device: mlx5_0}, mode: v2, tos: 104}]\n";
+        world.udevd = true;
+        world.database[0] = leftover = 7;
+        at(CALL_INSTANCE, 0, udev_writes);
+        report = look();
+        assert_states(report, STATE_PENDING, REASON_NOT_SETTLED);
+        device_report_free(report);
+        report = look();
+        assert_states(report, STATE_OK, REASON_NONE);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup(test_plain, setup),
@@ -302,6 +341,7 @@ int main(void) {
                 cmocka_unit_test_setup(test_swap_between_ports, setup),
                 cmocka_unit_test_setup(test_unknown_hands, setup),
                 cmocka_unit_test_setup(test_unknown_hands_once, setup),
+                cmocka_unit_test_setup(test_removed_in_the_midst, setup),
                 cmocka_unit_test_setup(test_stale, setup),
                 cmocka_unit_test_setup(test_stale_of_whom, setup),
                 cmocka_unit_test_setup(test_stale_or_not, setup),
@@ -309,6 +349,7 @@ int main(void) {
                 cmocka_unit_test_setup(test_stale_and_removed, setup),
                 cmocka_unit_test_setup(test_stale_of_others_is_never_recorded, setup),
                 cmocka_unit_test_setup(test_removed_and_replaced, setup),
+                cmocka_unit_test_setup(test_leftover, setup),
         };
 
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -408,24 +408,20 @@ static void test_leftovers(void **state) {
         put_device("mlx5_0", NULL);
         device = acquire("mlx5_0", 0);
         assert_true(device->settled);
-        device_discount_leftover(device, 0);
-        assert_true(device->settled);
-        device_discount_leftover(device, stamp + 2);
-        assert_true(device->settled);
-        device_discount_leftover(device, stamp);
-        assert_false(device->settled);
-        assert_false(device->has_database);
+        assert_false(leftover_is_there("mlx5_0", 0));
+        assert_false(leftover_is_there("mlx5_0", stamp + 2));
+        assert_true(leftover_is_there("mlx5_0", stamp));
+        assert_false(leftover_is_there("mlx5_3", stamp));
 
         /* udevd writes it anew, by rename. */
         put(DATABASE "new", "I:2\n");
         assert_return_code(rename(DATABASE "new", DATABASE "+infiniband:mlx5_0"), errno);
         announced = acquire("mlx5_0", 0);
-        device_discount_leftover(announced, stamp);
         assert_true(announced->settled);
+        assert_false(leftover_is_there("mlx5_0", stamp));
 
         put_udevd(false);
-        device_discount_leftover(announced, leftover_stamp_acquire("mlx5_0"));
-        assert_true(announced->settled);
+        assert_false(leftover_is_there("mlx5_0", leftover_stamp_acquire("mlx5_0")));
 }
 
 int main(void) {
