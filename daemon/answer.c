@@ -12,7 +12,8 @@ void answer_expect(Answer *answer, uint64_t now_usec) {
         answer->by_usec = now_usec + ANSWER_USEC;
 }
 
-/* Units that wait for the start shall find the policy in force, so it waits for udev too; a reload changes nothing about that. */
+/* Units that wait for the start shall find the policy in force, so it waits for udev too; a reload changes nothing
+ * about that. */
 bool answer_is_due(const Answer *answer, const Manager *manager, uint64_t now_usec) {
         bool settled = manager_is_settled(manager, now_usec);
 

@@ -5,7 +5,8 @@
 
 #include "manager.h"
 
-/* READY=1 comes after the first whole pass, or after this with a STATUS that says what hangs; likewise after a reload. */
+/* READY=1 comes after the first whole pass, or after this with a STATUS that says what hangs; likewise after a reload.
+ */
 #define ANSWER_USEC (10 * USEC_PER_SEC)
 
 typedef struct Answer {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The others: who plugs and renames devices, loads and unloads, writes and removes what roced sees to, and makes calls fail. */
+/* The others: who plugs and renames devices, loads and unloads, writes and removes what roced sees to, and makes calls
+ * fail. */
 
 #include "calls.h"
 #include "simulation.h"
@@ -8,9 +9,12 @@
 #define RECORDS_OF_WRITE 8
 #define RECORDS_OF_DIRECTORY (4 * PORTS * _ATTRIBUTE_MAX)
 
+/* In the midst of a look rather the device that is looked at. */
 static ModelDevice *device_any(void) {
         ModelDevice *device = world.devices + random_below(DEVICES);
 
+        if (world.looked_at != NO_NAME && chance(2) && device_by_name(world.looked_at))
+                return device_by_name(world.looked_at);
         return device->there ? device : NULL;
 }
 
@@ -73,7 +77,8 @@ static int value_any(Attribute attribute) {
 static void foreign_write(ModelDevice *device, unsigned port, Attribute attribute, int value) {
         ModelPort *at = device->ports + port - 1;
 
-        if (!world.mounted || !device->known || device->name == NAMES - 1 || (attribute == ATTRIBUTE_TOS && !world.tos_file))
+        if (!world.mounted || !device->known || device->name == NAMES - 1 ||
+            (attribute == ATTRIBUTE_TOS && !world.tos_file))
                 return;
         trace("world  another program writes %i to %s of %s port %u", value, attribute_name(attribute),
               model_names[device->name], port);
@@ -101,7 +106,7 @@ static void fight_begin(void) {
 
         if (!device || fight->on)
                 return;
-        *fight = (Fight) {
+        *fight = (Fight){
                 .on = true,
                 .instance = device->instance,
                 .attribute = chance(2) ? ATTRIBUTE_MODE : ATTRIBUTE_TOS,
@@ -135,7 +140,7 @@ static void make(void) {
 }
 
 static void remove_directory(void) {
-        int name = (int) random_below(NAMES);
+        int name = world.looked_at != NO_NAME && chance(2) ? world.looked_at : (int) random_below(NAMES);
 
         if (!world.mounted || !world.directories[name].there)
                 return;
@@ -189,8 +194,14 @@ static void fail(void) {
         static const int errors[] = { EIO, ENOMEM, EROFS, EACCES };
 
         world.failing = -1;
+        world.ignoring = false;
         if (world.rough.fault == 0 || chance(2))
                 return;
+        if (chance(8)) {
+                trace("world  no write has an effect from now on");
+                world.ignoring = true;
+                return;
+        }
         world.failing = (int) random_below(_CALL_MAX);
         world.failing_error = -errors[random_below(ELEMENTSOF(errors))];
         trace("world  each %s fails from now on", call_to_string((Call) world.failing));
@@ -201,10 +212,11 @@ void actor_act(void) {
                 unsigned weight;
                 void (*act)(void);
         } acts[] = {
-                { 5, appear },      { 3, vanish },           { 4, register_anew }, { 3, rename_one }, { 3, swap },
-                { 12, write_once }, { 2, fight_begin },      { 3, make },          { 4, remove_directory },
-                { 2, load },        { 1, mount },            { 2, links_change },  { 2, netdev_change },
-                { 2, fail },
+                { 5, appear },        { 3, vanish }, { 4, register_anew },
+                { 3, rename_one },    { 3, swap },   { 12, write_once },
+                { 2, fight_begin },   { 3, make },   { 4, remove_directory },
+                { 2, load },          { 1, mount },  { 2, links_change },
+                { 2, netdev_change }, { 2, fail },
         };
         unsigned sum = 0, at;
 

@@ -9,7 +9,8 @@
 /* A fault may call for a record of each attribute of a device, and for another one when it has passed. */
 #define RECORDS_OF_FAULT (4 * PORTS * _ATTRIBUTE_MAX + 4)
 
-/* What would not be true is not among them: a device that is not there, an attribute that the kernel lacks, a mode that the port cannot do. */
+/* What would not be true is not among them: a device that is not there, an attribute that the kernel lacks, a mode
+ * that the port cannot do. */
 static const struct {
         const char *name;
         int errors[ERRORS_MAX];
@@ -89,7 +90,7 @@ int world_call(Call call, int name) {
 }
 
 bool world_ignores(void) {
-        if (world.calm || !chance(world.rough.fault))
+        if (world.calm || (!world.ignoring && !chance(world.rough.fault)))
                 return false;
         trace("         the write is made to have no effect");
         world.n_faults++;
@@ -101,7 +102,8 @@ int call_told(Call call, int name, int result) {
         if (world.dead)
                 return result;
         if (result < 0)
-                trace("         %s %s: %s", call_to_string(call), name >= 0 ? model_names[name] : "", strerrorname_np(-result));
+                trace("         %s %s: %s", call_to_string(call), name >= 0 ? model_names[name] : "",
+                      strerrorname_np(-result));
         else
                 trace("         %s %s: %i", call_to_string(call), name >= 0 ? model_names[name] : "", result);
         return result;

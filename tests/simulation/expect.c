@@ -38,7 +38,8 @@ static State state_expected(const Expectation *expectation, Reason *ret_reason) 
                 return *ret_reason = REASON_MODE_REFUSED, STATE_UNSUPPORTED;
         if (!report || expectation->port->value[expectation->attribute] == wanted)
                 return STATE_OK;
-        if (expectation->attribute == ATTRIBUTE_MODE && !(expectation->port->supported & bit) && expectation->port->gids != 0)
+        if (expectation->attribute == ATTRIBUTE_MODE && !(expectation->port->supported & bit) &&
+            expectation->port->gids != 0)
                 return *ret_reason = REASON_NOT_IN_GIDS, STATE_UNSUPPORTED;
         return *ret_reason = REASON_REPORT_ONLY, STATE_DRIFTED;
 }
@@ -59,9 +60,11 @@ static void check_attribute(const Expectation *expectation, const PortReport *po
         /* A directory that is left over shows which attributes there are. */
         bool lacking = verdict->reason == REASON_NO_ATTRIBUTE && reason == REASON_NO_DEVICE && !world.tos_file;
         /* A refusal holds under a rule that only reports, too. */
-        bool refused = verdict->reason == REASON_MODE_REFUSED && (reason == REASON_NOT_IN_GIDS || reason == REASON_REPORT_ONLY);
+        bool refused = verdict->reason == REASON_MODE_REFUSED &&
+                       (reason == REASON_NOT_IN_GIDS || reason == REASON_REPORT_ONLY);
         /* What the GIDs show is looked at by a resync. */
-        bool unseen = verdict->reason != reason && (verdict->reason == REASON_NOT_IN_GIDS || reason == REASON_NOT_IN_GIDS);
+        bool unseen = verdict->reason != reason &&
+                      (verdict->reason == REASON_NOT_IN_GIDS || reason == REASON_NOT_IN_GIDS);
 
         if ((verdict->state != state || verdict->reason != reason) && !refused && !unseen && !lacking)
                 violated("%s, %s port %u %s should be %s (%u), and is told to be %s (%u)", when, name, port->number,
@@ -94,7 +97,8 @@ static bool check_device(const ModelDevice *model, const DeviceReport *report, c
                 Expectation expectation = { .device = model, .port = model->ports + i };
 
                 if (roced.manager->policy && model->ports[i].roce)
-                        expectation.match = policy_find_rule(roced.manager->policy, device, device->ports + i, &expectation.rule);
+                        expectation.match = policy_find_rule(roced.manager->policy, device, device->ports + i,
+                                                             &expectation.rule);
                 for (expectation.attribute = 0; expectation.attribute < _ATTRIBUTE_MAX; expectation.attribute++) {
                         check_attribute(&expectation, report->ports + i, when);
                         needed = needed || (expectation.match == MATCH_YES &&
@@ -136,7 +140,8 @@ void expect_settled(const char *when) {
                 }
                 check_directory(name, needed, when);
         }
-        if (roced.manager->n_entries != n || roced.manager->running || !manager_is_settled(roced.manager, world.now_usec))
+        if (roced.manager->n_entries != n || roced.manager->running ||
+            !manager_is_settled(roced.manager, world.now_usec))
                 violated("%s, roced is not at rest", when);
         if (roced.manager->blocked)
                 violated("%s, roced waits for the kernel", when);
@@ -144,12 +149,15 @@ void expect_settled(const char *when) {
                 violated("%s, roced is not ready", when);
 }
 
-/* READY=1 of the start says that all devices have been judged, and that their policy is in force unless something happened since. */
+/* READY=1 of the start says that all devices have been judged, and that their policy is in force unless something
+ * happened since. */
 void expect_ready(void) {
         for (const ModelDevice *device = world.devices; device < world.devices + DEVICES; device++) {
-                const DeviceEntry *entry = device->there ? manager_find_entry(roced.manager, model_names[device->name]) : NULL;
+                const DeviceEntry *entry =
+                                device->there ? manager_find_entry(roced.manager, model_names[device->name]) : NULL;
 
-                if (!device->there || device->changed > roced.started || !device_name_is_valid(model_names[device->name]))
+                if (!device->there || device->changed > roced.started ||
+                    !device_name_is_valid(model_names[device->name]))
                         continue;
                 if (!entry || !entry->report)
                         violated("roced is ready, and has not judged %s", model_names[device->name]);
@@ -170,7 +178,8 @@ void expect_reloaded(void) {
                 const DeviceReport *report = roced.manager->entries[i]->report;
 
                 if (!report || (report->policy != roced.manager->policy && report->error == 0))
-                        violated("roced is ready, and has not judged %s by the new policy", roced.manager->entries[i]->name);
+                        violated("roced is ready, and has not judged %s by the new policy",
+                                 roced.manager->entries[i]->name);
         }
 }
 
@@ -180,7 +189,8 @@ unsigned expect_troubles(void) {
         for (size_t i = 0; i < roced.manager->n_entries; i++)
                 for (size_t p = 0; p < roced.manager->entries[i]->n_ports; p++)
                         for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++)
-                                n += state_is_compliant(roced.manager->entries[i]->ports[p].stories[a].last.state) <= 0;
+                                n += state_is_compliant(roced.manager->entries[i]->ports[p].stories[a].last.state) <=
+                                     0;
         return n;
 }
 

@@ -10,7 +10,9 @@ Item *item_add(ItemType type, uint64_t due_usec) {
         if (world.n_items == ITEMS)
                 violated("the model has more to do than it can hold");
         item = world.items + world.n_items++;
-        *item = (Item) { .type = type, .due_usec = due_usec, .serial = ++world.serial, .name = NO_NAME, .old = NO_NAME };
+        *item = (Item){
+                .type = type, .due_usec = due_usec, .serial = ++world.serial, .name = NO_NAME, .old = NO_NAME
+        };
         return item;
 }
 

@@ -49,7 +49,8 @@ static void share_start(Share *share) {
 }
 
 static int run_shares(uint64_t from, uint64_t n, unsigned n_shares, uint64_t failures_max) {
-        Share *shares = mmap(NULL, n_shares * sizeof(Share), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        Share *shares = mmap(NULL, n_shares * sizeof(Share), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+                             0);
         uint64_t failures = 0;
         int status;
         pid_t pid;
@@ -59,7 +60,7 @@ static int run_shares(uint64_t from, uint64_t n, unsigned n_shares, uint64_t fai
                 return EXIT_FAILURE;
         }
         for (unsigned i = 0; i < n_shares; i++) {
-                shares[i] = (Share) { .next = from + n * i / n_shares, .end = from + n * (i + 1) / n_shares };
+                shares[i] = (Share){ .next = from + n * i / n_shares, .end = from + n * (i + 1) / n_shares };
                 share_start(shares + i);
         }
         while ((pid = wait(&status)) >= 0) {

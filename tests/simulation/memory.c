@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Memory that runs out, and memory that is not given back. A sanitizer sees to the latter by itself, and has an allocator of its own. */
+/* Memory that runs out, and memory that is not given back. A sanitizer sees to the latter by itself, and has an
+ * allocator of its own. */
 
 #include "simulation.h"
 

@@ -16,7 +16,7 @@ uint64_t clock_usec(clockid_t clock) {
 static int fd_new(int name, uint64_t inode) {
         for (int i = 0; i < FDS; i++)
                 if (!world.fds[i].open) {
-                        world.fds[i] = (ModelFd) { .open = true, .name = name, .inode = inode };
+                        world.fds[i] = (ModelFd){ .open = true, .name = name, .inode = inode };
                         return FD_FIRST + i;
                 }
         violated("roced has %i directories open", FDS);
@@ -25,7 +25,7 @@ static int fd_new(int name, uint64_t inode) {
 static ModelFd *fd_find(int fd) {
         if (fd < FD_FIRST || fd >= FD_FIRST + FDS || !world.fds[fd - FD_FIRST].open)
                 violated("roced uses a directory that is not open");
-        return world.fds + fd - FD_FIRST;
+        return world.fds + (fd - FD_FIRST);
 }
 
 int directory_close(int fd) {
@@ -121,7 +121,8 @@ int device_directory_has_port(int directory_fd, unsigned port) {
 }
 
 /* Finds who answers for the attribute: whichever device bears the directory's name at this moment. */
-static int attribute_reach(int directory_fd, Call open, Call opened, unsigned port, Attribute attribute, ModelDevice **ret) {
+static int attribute_reach(int directory_fd, Call open, Call opened, unsigned port, Attribute attribute,
+                           ModelDevice **ret) {
         int name = fd_find(directory_fd)->name, r = world_call(open, name);
         const ModelDirectory *directory = fd_directory(directory_fd);
 
@@ -172,13 +173,15 @@ int attribute_write(int directory_fd, unsigned port, Attribute attribute, int va
                 return call_told(CALL_WRITE, name, r);
 
         witness_write(name, port, attribute, value);
-        if (port > device->n_ports || (attribute == ATTRIBUTE_MODE && !mode_is_supported(device->ports + port - 1, value)))
+        if (port > device->n_ports ||
+            (attribute == ATTRIBUTE_MODE && !mode_is_supported(device->ports + port - 1, value)))
                 return call_told(CALL_WRITE, name, -EINVAL);
 
         /* What is told to have failed may have been done, and what is told to have been done may not. */
         if (r < 0 ? chance(3) : !world_ignores())
                 device->ports[port - 1].value[attribute] = value;
-        value_changed(name, port, attribute);
+        if (r == 0 || r == -EMSGSIZE)
+                value_changed(name, port, attribute);
         if (world.fight.on && world.fight.instance == device->instance && world.fight.port == port &&
             world.fight.attribute == attribute)
                 item_add(ITEM_FIGHT, world.now_usec + random_below(chance(3) ? 20 * SEC : 100));

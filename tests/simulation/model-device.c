@@ -20,7 +20,7 @@ static char *text_copy(const char *format, ...) {
 }
 
 static bool port_fill(Port *port, unsigned number, const ModelPort *from) {
-        *port = (Port) {
+        *port = (Port){
                 .number = number,
                 .link_layer = from->link_layer,
                 .roce = from->roce,
@@ -53,7 +53,8 @@ Device *device_snapshot(const ModelDevice *from, bool settled) {
         if (!device->properties[0].name || !device->properties[0].value)
                 return NULL;
         for (; device->n_ports < from->n_ports; device->n_ports++)
-                if (!port_fill(device->ports + device->n_ports, (unsigned) device->n_ports + 1, from->ports + device->n_ports))
+                if (!port_fill(device->ports + device->n_ports, (unsigned) device->n_ports + 1,
+                               from->ports + device->n_ports))
                         return NULL;
         return TAKE_PTR(device);
 }
@@ -143,7 +144,7 @@ int leftovers_acquire(Leftover **ret, size_t *ret_n) {
                 r = world_call(CALL_LEFTOVERS, name);
                 if (r >= 0 && (stamp == 0 || device_by_name(name)))
                         continue;
-                leftovers[n] = (Leftover) { .name = r < 0 ? NULL : strdup(model_names[name]), .stamp = stamp };
+                leftovers[n] = (Leftover){ .name = r < 0 ? NULL : strdup(model_names[name]), .stamp = stamp };
                 if (!leftovers[n++].name) {
                         leftovers_free(leftovers, n);
                         return -ENOMEM;

@@ -9,14 +9,15 @@
 int ownership_intend(const char *device) {
         int name = name_find(device), r = world_call(CALL_RECORD, name);
 
+        witness_recorded(name);
         world.record_failed[name] = r < 0;
         if (r == 0) {
-                world.records[name] = (ModelRecord) { .there = true, .changed_ns = (int64_t) world.now_usec * 1000 };
+                world.records[name] = (ModelRecord){ .there = true, .changed_ns = (int64_t) world.now_usec * 1000 };
                 /* Made by another within the same tick of the clock. */
                 if (world.directories[name].made_ns >= world.records[name].changed_ns)
                         world.directories[name].disputed = !world.directories[name].ours;
         } else if (!world.dead && chance(2) && !world.records[name].there) /* an empty file */
-                world.records[name] = (ModelRecord) { .there = true, .broken = true };
+                world.records[name] = (ModelRecord){ .there = true, .broken = true };
         return call_told(CALL_RECORD, name, r);
 }
 
@@ -24,7 +25,7 @@ int ownership_confirm(const char *device, int directory_fd) {
         int name = name_find(device), r = world_call(CALL_RECORD, name);
 
         if (r == 0) {
-                world.records[name] = (ModelRecord) { .there = true, .inode = fd_inode(directory_fd) };
+                world.records[name] = (ModelRecord){ .there = true, .inode = fd_inode(directory_fd) };
                 if (world.directories[name].inode == fd_inode(directory_fd))
                         world.directories[name].unrecorded = false;
         }
@@ -37,8 +38,9 @@ int ownership_check(const char *device, int directory_fd) {
         const ModelDirectory *directory = world.directories + name;
 
         if (r == 0 && record->there && !record->broken)
-                r = record->inode != 0 ? record->inode == fd_inode(directory_fd) :
-                                         directory->inode == fd_inode(directory_fd) && directory->made_ns >= record->changed_ns;
+                r = record->inode != 0 ? record->inode == fd_inode(directory_fd)
+                                       : directory->inode == fd_inode(directory_fd) &&
+                                                         directory->made_ns >= record->changed_ns;
         witness_owned(name, r > 0);
         return call_told(CALL_RECORD_READ, name, r);
 }

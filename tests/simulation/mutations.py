@@ -29,8 +29,6 @@ MUTATIONS = {
         "daemon/manager-result.c", "if (report->error == 0 && !entry->dirty) {", "if (false) {"),
     "a-stale-directory-is-put-up-with": (
         "daemon/reconcile-directory.c", "r = directory_is_stale(directory, device);", "r = 0;"),
-    "a-directory-is-not-made-again": (
-        "daemon/reconcile-directory.c", "directory->error = directory_open(request, device, directory);\n        return", "directory->error = -EIO;\n        return"),
     "an-event-does-not-begin-the-retries-anew": (
         "daemon/manager.c", "        entry->not_before_usec = 0;\n        entry->retries = 0;\n", "        entry->not_before_usec = entry->retries > 3 ? UINT64_MAX : 0;\n"),
     # Writes nothing that is right.
@@ -46,8 +44,6 @@ MUTATIONS = {
     "all-directories-are-ours": ("daemon/reconcile-directory.c", "r = ownership_check(name, fd);", "r = 1;"),
     "all-directories-are-stale": (
         "daemon/reconcile-directory.c", "r = directory_is_stale(directory, device);", "r = 1;"),
-    "a-remade-directory-is-ours": (
-        "daemon/reconcile-directory.c", "if (r >= 0 && ours == 0) {", "if (false) {"),
     "a-remade-directory-is-recorded": (
         "daemon/reconcile-directory.c", "directory_make(request, directory, ours > 0)", "directory_make(request, directory, true)"),
     "whoever-has-the-name-is-removed": (
@@ -70,6 +66,9 @@ MUTATIONS = {
         "daemon/manager-result.c", "report->error < 0 || entry->report->changed_hands ||", "report->error < 0 ||"),
     "udev-is-not-waited-for": (
         "daemon/job.c", ".leftover = job->leftover,", ""),
+    "a-leftover-is-looked-for-afterwards": (
+        "daemon/reconcile.c", "        leftover = leftover_is_there(request->name, request->leftover);\n        error = device_acquire(request->name, acquire_flags(request->policy), &device);\n",
+        "        error = device_acquire(request->name, acquire_flags(request->policy), &device);\n        leftover = leftover_is_there(request->name, request->leftover);\n"),
     # Never ok for what was not read back.
     "a-write-is-believed": (
         "policy/plan.c", "else if (readback->value != verdict->wanted)", "else if (false)"),

@@ -31,7 +31,8 @@ void policies_load(void) {
                 PolicyText source = { (char *) "policy.yaml", text, (size_t) n };
 
                 if (policy_parse(&source, 1, policies + i, &messages) < 0)
-                        violated("policy %u is invalid: %s", i, messages.n_items > 0 ? messages.items[0].text : "out of memory");
+                        violated("policy %u is invalid: %s", i,
+                                 messages.n_items > 0 ? messages.items[0].text : "out of memory");
         }
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What daemon/roced.c, events.c and worker.c do with the manager, with the job run here and now, and with the main thread's turns in the
- * midst of it. */
+/* What daemon/roced.c, events.c and worker.c do with the manager, with the job run here and now, and with the main
+ * thread's turns in the midst of it. */
 
 #include "calls.h"
 #include "simulation.h"
@@ -16,7 +16,7 @@
 Roced roced;
 
 Now now_acquire(void) {
-        return (Now) { .monotonic_usec = world.now_usec, .realtime_usec = world.now_usec + 1700000000 * SEC };
+        return (Now){ .monotonic_usec = world.now_usec, .realtime_usec = world.now_usec + 1700000000 * SEC };
 }
 
 /* Some part of the work runs out of memory once. */
@@ -36,8 +36,9 @@ static bool memory_end(void) {
 
 static void news_take(const Item *item) {
         static const char *const names[] = {
-                [ITEM_EVENT] = "uevent of", [ITEM_NET] = "uevent of a netdev", [ITEM_MODULE] = "uevent of rdma_cm",
-                [ITEM_MOUNT] = "news of mounts", [ITEM_LOST] = "events were lost", [ITEM_INOTIFY] = "inotify",
+                [ITEM_EVENT] = "uevent of",          [ITEM_NET] = "uevent of a netdev",
+                [ITEM_MODULE] = "uevent of rdma_cm", [ITEM_MOUNT] = "news of mounts",
+                [ITEM_LOST] = "events were lost",    [ITEM_INOTIFY] = "inotify",
                 [ITEM_ANNOUNCED] = "udev announces",
         };
         Manager *manager = roced.manager;
@@ -121,7 +122,7 @@ void roced_start(void) {
         trace("roced  starts");
         world.budget += 64;
         memset(world.leftovers, 0, sizeof(world.leftovers));
-        roced = (Roced) { .started = world.serial, .reloaded = world.serial };
+        roced = (Roced){ .started = world.serial, .reloaded = world.serial };
         if (manager_new(chance(12) ? -EBADF : INOTIFY_FD, random_next(), &roced.manager) < 0)
                 violated("the manager cannot be made");
         roced.manager->deaf = !world.udevd;
@@ -192,7 +193,8 @@ static void job_done(Job *job) {
 
         for (size_t i = 0; job->report && i < job->report->n_ports; i++)
                 for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++)
-                        changes += job->report->ports[i].verdicts[a].tried && job->report->ports[i].verdicts[a].state == STATE_OK;
+                        changes += job->report->ports[i].verdicts[a].tried &&
+                                   job->report->ports[i].verdicts[a].state == STATE_OK;
         memory_begin();
         manager_job_done(roced.manager, job, now_acquire());
         if (memory_end())

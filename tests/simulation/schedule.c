@@ -5,7 +5,8 @@
 #include "calls.h"
 #include "simulation.h"
 
-/* The longest that roced may wait before it looks again at what failed, or was held back: the last spell, the look, some reserve. */
+/* The longest that roced may wait before it looks again at what failed, or was held back: the last spell, the look,
+ * some reserve. */
 #define CONVERGE_USEC (150 * SEC)
 
 /* A resync is jittered by a fifth. */
@@ -86,6 +87,7 @@ static void calm_down(void) {
         trace("world  calms down");
         world.calm = true;
         world.failing = -1;
+        world.ignoring = false;
         world.fight.on = false;
         world_changed(ports_count() * 8 * _ATTRIBUTE_MAX);
         if (!world.mounted && !chance(4))
@@ -96,19 +98,23 @@ static void calm_down(void) {
                 roced_start();
 }
 
-/* Nothing is left to do, and nothing is done: neither in the world nor in the journal, but for what is said of each trouble anew. */
+/* Nothing is left to do, and nothing is done: neither in the world nor in the journal, but for what is said of each
+ * trouble anew. */
 static void expect_quiet(void) {
-        uint64_t told = n_told, serial = world.serial, jobs = roced.n_jobs, spell_usec = 2 * RESYNC_USEC;
+        uint64_t told = n_told, serial = world.serial, writes = world.n_writes, jobs = roced.n_jobs,
+                 spell_usec = 2 * RESYNC_USEC;
         unsigned troubles = expect_troubles(), devices = 0;
-        uint64_t passes = spell_usec / (roced.manager->watch_error < 0 || roced.manager->deaf ? 48 * SEC : 480 * SEC) + 1;
+        uint64_t passes = spell_usec / (roced.manager->watch_error < 0 || roced.manager->deaf ? 48 * SEC : 480 * SEC) +
+                          1;
 
         run_until(world.now_usec + spell_usec);
         for (const ModelDevice *device = world.devices; device < world.devices + DEVICES; device++)
                 devices += device->there;
-        if (world.serial != serial)
+        if (world.serial != serial || world.n_writes != writes)
                 violated("roced goes on changing the world");
         if (n_told - told > troubles * (spell_usec / STORY_REPEAT_USEC + 1))
-                violated("%llu records of %u troubles in a quiet hour", (unsigned long long) (n_told - told), troubles);
+                violated("%llu records of %u troubles in a quiet hour", (unsigned long long) (n_told - told),
+                         troubles);
         if (roced.n_jobs - jobs > passes * (1 + NAMES + devices * 12))
                 violated("%llu looks in a quiet hour", (unsigned long long) (roced.n_jobs - jobs));
 }

@@ -56,9 +56,11 @@ static void call_fails_no_more(void) {
 static ModelDevice *device_put(unsigned slot, int name, unsigned n_ports) {
         ModelDevice *device = world.devices + slot;
 
-        *device = (ModelDevice) { .there = true, .name = name, .instance = 100 + slot, .known = true, .n_ports = n_ports };
+        *device = (ModelDevice){
+                .there = true, .name = name, .instance = 100 + slot, .known = true, .n_ports = n_ports
+        };
         for (unsigned i = 0; i < n_ports; i++)
-                device->ports[i] = (ModelPort) {
+                device->ports[i] = (ModelPort){
                         .roce = true,
                         .link_layer = LINK_LAYER_ETHERNET,
                         .supported = SUPPORT_V1 | SUPPORT_V2,
@@ -192,7 +194,7 @@ static void stale_put(bool ours) {
         assert_true(directory_make(0, ours));
         first->n_ports = 2;
         if (ours)
-                world.records[0] = (ModelRecord) { .there = true, .inode = world.directories[0].inode };
+                world.records[0] = (ModelRecord){ .there = true, .inode = world.directories[0].inode };
 }
 
 static void test_stale(void **state) {

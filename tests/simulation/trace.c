@@ -9,7 +9,8 @@
 void trace_line(const char *format, ...) {
         va_list ap;
 
-        printf("%4llu.%06llu ", (unsigned long long) (world.now_usec / SEC), (unsigned long long) (world.now_usec % SEC));
+        printf("%4llu.%06llu ", (unsigned long long) (world.now_usec / SEC),
+               (unsigned long long) (world.now_usec % SEC));
         va_start(ap, format);
         vprintf(format, ap);
         va_end(ap);
@@ -19,8 +20,8 @@ void trace_line(const char *format, ...) {
 void violated(const char *format, ...) {
         va_list ap;
 
-        printf("seed %llu: at %llu.%06llu: ", (unsigned long long) world.seed, (unsigned long long) (world.now_usec / SEC),
-               (unsigned long long) (world.now_usec % SEC));
+        printf("seed %llu: at %llu.%06llu: ", (unsigned long long) world.seed,
+               (unsigned long long) (world.now_usec / SEC), (unsigned long long) (world.now_usec % SEC));
         va_start(ap, format);
         vprintf(format, ap);
         va_end(ap);

@@ -17,12 +17,16 @@ static struct {
         bool acquired;
         ModelDevice device;
         int name;
+        uint64_t stamp; /* of udevd's entry then */
         uint64_t hands; /* how often the name had changed hands at the last look at who bears it */
         Reading readings[PORTS][_ATTRIBUTE_MAX];
         bool written[PORTS][_ATTRIBUTE_MAX];
-        int remaking;           /* name of another's directory that was removed, being of no use: the next one there is theirs */
+        int remaking; /* name of another's directory that was removed, being of no use: the next one there is theirs */
         bool owned[NAMES];      /* whether roced's record says that the directory is its own */
         uint64_t looked[NAMES]; /* serial of the last look at the directory of that name */
+        uint64_t looked_call[NAMES];
+        uint64_t made;   /* inode of the directory that the job has made; 0: none */
+        uint64_t faults; /* in all, at its begin */
 } witness;
 
 void witness_begin(const Job *job) {
@@ -30,9 +34,12 @@ void witness_begin(const Job *job) {
         witness.job = job;
         witness.name = NO_NAME;
         witness.remaking = NO_NAME;
+        witness.faults = world.n_faults;
+        world.looked_at = job->name ? name_find(job->name) : NO_NAME;
 }
 
-void witness_acquired(const ModelDevice *device) {
+void witness_acquired(const ModelDevice *device, uint64_t stamp) {
+        witness.stamp = stamp;
         witness.acquired = true;
         witness.device = *device;
         witness.name = device->name;
@@ -43,11 +50,13 @@ void witness_identity(int name, uint64_t instance) {
         for (unsigned port = 0; port < PORTS; port++)
                 for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++)
                         if (witness.readings[port][a].there && witness.readings[port][a].of == OF_WHOM_IS_OPEN)
-                                witness.readings[port][a].of = instance == witness.device.instance ? OF_THE_DEVICE : OF_ANOTHER;
+                                witness.readings[port][a].of =
+                                                instance == witness.device.instance ? OF_THE_DEVICE : OF_ANOTHER;
 }
 
 void witness_looked(int name) {
         witness.looked[name] = world.serial;
+        witness.looked_call[name] = world.n_calls;
 }
 
 void witness_owned(int name, bool owned) {
@@ -55,7 +64,7 @@ void witness_owned(int name, bool owned) {
 }
 
 void witness_read(int name, unsigned port, Attribute attribute, int value) {
-        witness.readings[port - 1][attribute] = (Reading) { .there = true, .value = value };
+        witness.readings[port - 1][attribute] = (Reading){ .there = true, .value = value };
 }
 
 /* The name has not changed hands since roced last made sure who bears it. */
@@ -71,11 +80,13 @@ static void check_settled(int name, unsigned port) {
         if (witness.device.settled || witness.job->announced_instance == witness.device.instance)
                 return;
         /* An entry that was never seen without a device is taken for the device's. */
-        if (world.database[name] != 0 && world.leftovers[name] != world.database[name])
+        if (witness.stamp != 0 && world.leftovers[name] != witness.stamp)
                 return;
         device = device_snapshot(&witness.device, false);
-        if (device && policy_find_rule(witness.job->policy, device, device->ports + port - 1, &rule) == MATCH_NOT_YET_KNOWN)
-                violated("%s port %u is written to by a rule that hangs on what udev has not said", model_names[name], port);
+        if (device &&
+            policy_find_rule(witness.job->policy, device, device->ports + port - 1, &rule) == MATCH_NOT_YET_KNOWN)
+                violated("%s port %u is written to by a rule that hangs on what udev has not said", model_names[name],
+                         port);
 }
 
 void witness_write(int name, unsigned port, Attribute attribute, int value) {
@@ -85,15 +96,18 @@ void witness_write(int name, unsigned port, Attribute attribute, int value) {
         if (witness.job->type != JOB_RECONCILE || !witness.acquired || name != witness.name)
                 violated("%s is written to by a job that is not about it", model_names[name]);
         if (!reading->there)
-                violated("%s port %u %s is written without a look", model_names[name], port, attribute_name(attribute));
+                violated("%s port %u %s is written without a look", model_names[name], port,
+                         attribute_name(attribute));
         if (reading->value == value)
-                violated("%s port %u %s is written, and was right", model_names[name], port, attribute_name(attribute));
+                violated("%s port %u %s is written, and was right", model_names[name], port,
+                         attribute_name(attribute));
         if (name_is_sure(name) && device->instance != witness.device.instance)
                 violated("%s is written to as another device than was looked at", model_names[name]);
         if (name_is_sure(name) && (port > device->n_ports || !device->ports[port - 1].roce))
                 violated("%s port %u is no RoCE port and is written to", model_names[name], port);
         check_settled(name, port);
         witness.written[port - 1][attribute] = true;
+        world.n_writes++;
 }
 
 bool witness_make(int name) {
@@ -104,7 +118,13 @@ bool witness_make(int name) {
         witness.remaking = NO_NAME;
         if (!theirs && !world.record_failed[name] && !world.records[name].there)
                 violated("the directory of %s is made without a record of it", model_names[name]);
+        witness.made = theirs ? 0 : world.last_inode + 1;
         return !theirs;
+}
+
+void witness_recorded(int name) {
+        if (witness.remaking == name)
+                violated("the directory of %s, which is another's, is written down as roced's", model_names[name]);
 }
 
 static bool directory_is_stale(const ModelDirectory *directory) {
@@ -115,6 +135,8 @@ void witness_remove(int name) {
         const ModelDirectory *directory = world.directories + name;
 
         /* Another one may have taken its place since it was looked at. */
+        if (world.n_calls - witness.looked_call[name] > 1)
+                violated("the directory of %s is removed without a last look at it", model_names[name]);
         if (directory->made <= witness.looked[name] && !directory->ours && !directory->disputed &&
             (witness.owned[name] || !directory_is_stale(directory)))
                 violated("the directory of %s is removed, which roced did not make", model_names[name]);
@@ -134,7 +156,8 @@ static void check_ok(const PortReport *port, Attribute attribute) {
                          attribute_name(attribute), reading->value, verdict->wanted);
         if (reading->of != OF_THE_DEVICE)
                 violated("%s port %u %s is told to be right, and %s", name, port->number, attribute_name(attribute),
-                         reading->of == OF_ANOTHER ? "the name had changed hands" : "nobody has made sure of whose it is");
+                         reading->of == OF_ANOTHER ? "the name had changed hands"
+                                                   : "nobody has made sure of whose it is");
         if (verdict->tried != witness.written[port->number - 1][attribute])
                 violated("%s port %u %s was%s written, and the report does not say so", name, port->number,
                          attribute_name(attribute), verdict->tried ? " not" : "");
@@ -148,7 +171,8 @@ static void check_rule(const Job *job, const PortReport *port) {
 
         if (!on_device || port->match != MATCH_YES)
                 return;
-        if (!on_device->roce || policy_find_rule(job->policy, device, on_device, &rule) != MATCH_YES || rule != port->rule)
+        if (!on_device->roce || policy_find_rule(job->policy, device, on_device, &rule) != MATCH_YES ||
+            rule != port->rule)
                 violated("%s port %u is judged by the wrong rule", model_names[witness.name], port->number);
         for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++)
                 if (witness.written[port->number - 1][a] && rule->enforcement == ENFORCEMENT_REPORT)
@@ -174,7 +198,8 @@ static void check_fight(void) {
         Fight *fight = &world.fight;
         uint64_t least_usec = 0;
 
-        if (!fight->on || fight->instance != witness.device.instance || !witness.written[fight->port - 1][fight->attribute])
+        if (!fight->on || fight->instance != witness.device.instance ||
+            !witness.written[fight->port - 1][fight->attribute])
                 return;
         if (fight->undisturbed != world.changed) {
                 fight->undisturbed = world.changed;
@@ -189,12 +214,26 @@ static void check_fight(void) {
                          fight->repairs, (unsigned long long) ((world.now_usec - fight->since_usec) / SEC));
 }
 
+/* What roced has made it knows again, though it die. */
+static void check_made(void) {
+        const ModelDirectory *directory;
+
+        if (witness.made == 0 || witness.faults != world.n_faults)
+                return;
+        directory = world.directories + witness.name;
+        if (directory->there && directory->inode == witness.made && world.records[witness.name].inode != witness.made)
+                violated("the directory of %s is not written down as roced's", model_names[witness.name]);
+}
+
 void witness_end(const Job *job) {
         for (const ModelFd *fd = world.fds; fd < world.fds + FDS; fd++)
                 if (fd->open)
                         violated("a job leaves a directory open");
         if (job->report && !world.dead)
                 check_report(job);
+        if (!world.dead && job->error == 0)
+                check_made();
         check_fight();
+        world.looked_at = NO_NAME;
         witness.job = NULL;
 }

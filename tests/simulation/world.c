@@ -12,6 +12,9 @@ const char *const model_names[NAMES] = { "mlx5_0", "mlx5_1", "rocep1s0f0", "roce
 #define RECORDS_OF_PORT (4 * _ATTRIBUTE_MAX)
 #define RECORDS_OF_DEVICE (PORTS * RECORDS_OF_PORT + 4)
 
+/* Events are not lost for ever. */
+#define LOST_MAX 12
+
 static void rough_choose(void) {
         static const unsigned odds[] = { 0, 0, 300, 60, 12 };
         Rough *rough = &world.rough;
@@ -20,12 +23,12 @@ static void rough_choose(void) {
         for (unsigned *one = (unsigned *) rough; one < (unsigned *) (rough + 1); one++)
                 *one = chance(2) ? 0 : odds[random_below(ELEMENTSOF(odds))];
         rough->turn = chance(4) ? 0 : 8;
-        rough->block *= 20;
+        rough->block *= 4;
         rough->lose = rough->lose > 0 ? rough->lose / 4 : 0;
 }
 
 void world_begin(uint64_t seed, bool verbose) {
-        world = (World) {
+        world = (World){
                 .seed = seed,
                 .random = seed,
                 .verbose = verbose,
@@ -33,6 +36,7 @@ void world_begin(uint64_t seed, bool verbose) {
                 .last_instance = 1000,
                 .last_inode = 50000,
                 .failing = -1,
+                .looked_at = NO_NAME,
         };
         for (int name = 0; name < NAMES; name++)
                 for (unsigned port = 0; port < PORTS; port++)
@@ -102,7 +106,7 @@ static unsigned records_of_all(void) {
 static Item *event_add(ItemType type) {
         uint64_t due_usec = world.now_usec + 200;
 
-        if (!world.calm && chance(world.rough.lose)) {
+        if (!world.calm && world.n_lost < LOST_MAX && chance(world.rough.lose)) {
                 trace("world  an event is lost");
                 world.n_lost++;
                 return chance(2) ? item_add(ITEM_LOST, due_usec) : NULL;
@@ -129,7 +133,8 @@ static void udev_queue(ItemType type, int name, int old, uint64_t instance) {
 
         if (!world.udevd)
                 return;
-        world.udev_free_usec = MAX_OF(world.udev_free_usec, world.now_usec) + 1 + random_below(chance(20) ? 15 * SEC : 400 * MSEC);
+        world.udev_free_usec = MAX_OF(world.udev_free_usec, world.now_usec) + 1 +
+                               random_below(chance(20) ? 15 * SEC : 400 * MSEC);
         item = item_add(type, world.udev_free_usec);
         item->name = name;
         item->old = old;
@@ -140,7 +145,7 @@ static void port_appear(ModelDevice *device, ModelPort *port, unsigned kind) {
         static const unsigned support[] = { SUPPORT_V1 | SUPPORT_V2, SUPPORT_V1 | SUPPORT_V2, SUPPORT_V2, SUPPORT_V1 };
         bool infiniband = kind == 4 || (kind == 5 && chance(2));
 
-        *port = (ModelPort) {
+        *port = (ModelPort){
                 .link_layer = infiniband ? LINK_LAYER_INFINIBAND : LINK_LAYER_ETHERNET,
                 .roce = !infiniband && !device->rnic,
                 .supported = infiniband || device->rnic ? SUPPORT_V1 : support[kind % ELEMENTSOF(support)],
@@ -166,7 +171,8 @@ void device_learn(ModelDevice *device) {
 static void netdevs_settle_later(const ModelDevice *device) {
         for (const ModelPort *port = device->ports; port < device->ports + device->n_ports; port++)
                 if (!port->netdev_settled) {
-                        item_add(ITEM_NETDEV_SETTLED, world.now_usec + random_below(2 * SEC))->instance = device->instance;
+                        item_add(ITEM_NETDEV_SETTLED, world.now_usec + random_below(2 * SEC))->instance =
+                                        device->instance;
                         return;
                 }
 }
@@ -181,7 +187,7 @@ void device_appear(int name) {
         if (!device || name == NO_NAME)
                 return;
 
-        *device = (ModelDevice) {
+        *device = (ModelDevice){
                 .there = true,
                 .name = name,
                 .instance = ++world.last_instance,
@@ -234,7 +240,8 @@ static void watch_tell(ModelDirectory *directory, unsigned port, unsigned attrib
 
         if (directory->watches[port - 1] < 0)
                 return;
-        if (!world.calm && chance(world.rough.lose)) { /* the queue is full, which is always told */
+        /* The queue is full, which is always told. It is large. */
+        if (!world.calm && world.n_lost < LOST_MAX && chance(world.rough.lose)) {
                 items_drop_for_roced();
                 world.n_lost++;
                 item_add(ITEM_LOST, world.now_usec + 50);
@@ -257,7 +264,7 @@ bool directory_make(int name, bool ours) {
 
         if (directory->there || !device || !device->known)
                 return false;
-        *directory = (ModelDirectory) {
+        *directory = (ModelDirectory){
                 .there = true,
                 .ours = ours,
                 .inode = ++world.last_inode,
@@ -326,7 +333,8 @@ void configfs_mount(bool mounted) {
         item_add(ITEM_MOUNT, world.now_usec + 200);
 }
 
-/* udevd has got to a kernel event: it may rename, writes its entry, and tells. The entry of the name at birth stays behind. */
+/* udevd has got to a kernel event: it may rename, writes its entry, and tells. The entry of the name at birth stays
+ * behind. */
 static void udev_happen(const Item *item) {
         ModelDevice *device = device_by_instance(item->instance);
         int name = device ? name_free() : NO_NAME;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* A model of what roced lives in: the kernel's RDMA devices, rdma_cm's directories in configfs, udevd, and time. It answers as the real
- * one does (the comments in lib/ and daemon/ cite the kernel), fails when told to, and notes what roced does to it. One world at a time. */
+/* A model of what roced lives in: the kernel's RDMA devices, rdma_cm's directories in configfs, udevd, and time. It
+ * answers as the real one does (the comments in lib/ and daemon/ cite the kernel), fails when told to, and notes what
+ * roced does to it. One world at a time. */
 
 #include "attribute.h"
 #include "device.h"
@@ -87,7 +88,7 @@ typedef enum ItemType {
 typedef struct Item {
         ItemType type;
         uint64_t due_usec, serial;
-        int name, old;       /* old: NO_NAME, or that of a move */
+        int name, old; /* old: NO_NAME, or that of a move */
         uint64_t instance;
         bool move;
         int watch;
@@ -107,8 +108,8 @@ typedef struct Fight {
         unsigned port;
         Attribute attribute;
         int value;
-        unsigned left;     /* how often it will strike yet */
-        unsigned repairs;  /* by roced, since a time after which nothing else has happened */
+        unsigned left;    /* how often it will strike yet */
+        unsigned repairs; /* by roced, since a time after which nothing else has happened */
         uint64_t since_usec, undisturbed;
 } Fight;
 
@@ -125,7 +126,7 @@ typedef struct World {
         ModelDevice devices[DEVICES];
         ModelDirectory directories[NAMES];
         ModelRecord records[NAMES];
-        bool record_failed[NAMES]; /* the last try to write it */
+        bool record_failed[NAMES];    /* the last try to write it */
         uint64_t database[NAMES];     /* udevd's entries by name: a stamp, 0: none */
         uint64_t leftovers[NAMES];    /* the stamps of those that roced has seen to be no device's */
         uint64_t name_changes[NAMES]; /* how often the name has changed hands */
@@ -136,12 +137,14 @@ typedef struct World {
         int call;          /* the Call under way */
         int failing;       /* a Call that goes on failing; negative: none */
         int failing_error; /* -errno */
+        bool ignoring;     /* writes are taken, and have no effect */
+        int looked_at;     /* name of the device that roced looks at; NO_NAME: of none */
 
         uint64_t last_instance, last_inode, last_stamp;
         int last_watch;
         uint64_t udev_free_usec; /* when udevd is done with what it has */
 
-        uint64_t n_faults, n_calls, n_lost;
+        uint64_t n_faults, n_calls, n_lost, n_writes;
         uint64_t changed; /* serial of the last change of any kind, or fault */
         uint64_t budget;  /* records that what has happened so far may call for */
 } World;

@@ -8,7 +8,7 @@
 static Answer answer;
 
 static int setup_answer(void **state) {
-        answer = (Answer) {};
+        answer = (Answer){};
         answer_expect(&answer, now.monotonic_usec);
         return 0;
 }
