@@ -14,6 +14,45 @@ typedef struct Record {
         long long changed_ns;
 } Record;
 
+/* A record that could not be written, /run being full: known at least as long as this process lives. */
+typedef struct Kept {
+        struct Kept *next;
+        Record record;
+        char name[];
+} Kept;
+
+static Kept *kept;
+
+static Kept **kept_find(const char *name) {
+        Kept **at = &kept;
+
+        while (*at && !streq((*at)->name, name))
+                at = &(*at)->next;
+        return at;
+}
+
+static void kept_drop(const char *name) {
+        Kept **at = kept_find(name), *found = *at;
+
+        if (!found)
+                return;
+        *at = found->next;
+        free(found);
+}
+
+static void kept_put(const char *name, const Record *record) {
+        Kept *new;
+
+        kept_drop(name);
+        new = malloc(sizeof(Kept) + strlen(name) + 1);
+        if (!new)
+                return;
+        new->record = *record;
+        strcpy(new->name, name);
+        new->next = kept;
+        kept = new;
+}
+
 static int record_path(const char *name, size_t size, char *ret) {
         if (!device_name_is_valid(name))
                 return -EINVAL;
@@ -57,12 +96,26 @@ static int record_write(const char *name, const Record *record) {
         return ftruncate(fd, n) < 0 ? -errno : 0;
 }
 
+static int record_put(const char *name, const Record *record) {
+        int r = record_write(name, record);
+
+        if (r >= 0)
+                kept_drop(name);
+        else if (device_name_is_valid(name))
+                kept_put(name, record);
+        return r;
+}
+
 static int record_read(const char *name, Record *ret) {
         _cleanup_fclose_ FILE *file = NULL;
         char path[sizeof(OWNERSHIP_PATH) + DEVICE_NAME_LENGTH_MAX + 2];
         Record record;
         int r;
 
+        if (*kept_find(name)) {
+                *ret = (*kept_find(name))->record;
+                return 0;
+        }
         r = record_path(name, sizeof(path), path);
         if (r < 0)
                 return r;
@@ -81,7 +134,7 @@ int ownership_intend(const char *name) {
 
         /* The clock that file systems take their stamps from, which lags behind the exact one. */
         clock_gettime(CLOCK_REALTIME_COARSE, &now);
-        return record_write(name, &(Record) { 0, now.tv_sec * (long long) NSEC_PER_SEC + now.tv_nsec });
+        return record_put(name, &(Record) { 0, now.tv_sec * (long long) NSEC_PER_SEC + now.tv_nsec });
 }
 
 static int record_from_directory(int directory_fd, Record *ret) {
@@ -102,7 +155,7 @@ int ownership_confirm(const char *name, int directory_fd) {
         int r;
 
         r = record_from_directory(directory_fd, &record);
-        return r < 0 ? r : record_write(name, &record);
+        return r < 0 ? r : record_put(name, &record);
 }
 
 int ownership_check(const char *name, int directory_fd) {
@@ -127,6 +180,7 @@ int ownership_forget(const char *name) {
         char path[sizeof(OWNERSHIP_PATH) + DEVICE_NAME_LENGTH_MAX + 2];
         int r;
 
+        kept_drop(name);
         r = record_path(name, sizeof(path), path);
         if (r < 0)
                 return r;
@@ -134,23 +188,33 @@ int ownership_forget(const char *name) {
 }
 
 static int record_filter(const struct dirent *entry) {
-        return device_name_is_valid(entry->d_name);
+        return device_name_is_valid(entry->d_name) && !*kept_find(entry->d_name);
+}
+
+static int compare_names(const void *a, const void *b) {
+        return strcmp(*(char *const *) a, *(char *const *) b);
 }
 
 int ownership_names_acquire(char ***ret_names) {
         _cleanup_(names_freep) char **names = NULL;
         struct dirent **entries = NULL;
+        size_t n_names = 0, n_kept = 0;
         int n, r = 0;
 
-        n = scandir(OWNERSHIP_PATH, &entries, record_filter, alphasort);
+        n = scandir(OWNERSHIP_PATH, &entries, record_filter, NULL);
         if (n < 0 && errno != ENOENT)
                 return -errno;
 
-        names = calloc((size_t) MAX_OF(n, 0) + 1, sizeof(char *));
+        for (Kept *k = kept; k; k = k->next)
+                n_kept++;
+        names = calloc((size_t) MAX_OF(n, 0) + n_kept + 1, sizeof(char *));
         if (!names)
                 r = -ENOMEM;
+        for (Kept *k = kept; k && r >= 0; k = k->next)
+                if (!(names[n_names++] = strdup(k->name)))
+                        r = -ENOMEM;
         for (int i = 0; i < n; i++) {
-                if (r >= 0 && !(names[i] = strdup(entries[i]->d_name)))
+                if (r >= 0 && !(names[n_names++] = strdup(entries[i]->d_name)))
                         r = -ENOMEM;
                 free(entries[i]);
         }
@@ -158,6 +222,7 @@ int ownership_names_acquire(char ***ret_names) {
         if (r < 0)
                 return r;
 
+        qsort(names, n_names, sizeof(char *), compare_names);
         *ret_names = TAKE_PTR(names);
         return 0;
 }

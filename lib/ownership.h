@@ -3,7 +3,8 @@
 
 /* Which directories in configfs are roced's own, remembered over a crash. Each has a small file in /run/roced/made, written before the
  * mkdir (an intent) and completed after it with the directory's inode: a directory that someone else removed and made again under the
- * same name is then seen to be theirs. All functions return negative errno. */
+ * same name is then seen to be theirs. What cannot be written is remembered as long as the process lives. All functions return negative
+ * errno, and are for one thread. */
 
 #include "device.h"
 

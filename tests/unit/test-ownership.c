@@ -192,6 +192,34 @@ static void test_write_errors(void **state) {
         assert_int_equal(ownership_intend("mlx5_0"), -ENOTDIR);
 }
 
+/* /run is full: what was made is known until the process ends. */
+static void test_no_room(void **state) {
+        char **names;
+
+        assert_return_code(mount("tmpfs", "/run/roced", "tmpfs", 0, "nr_inodes=2"), errno);
+        assert_int_equal(ownership_intend("mlx5_0"), -ENOSPC);
+        assert_int_equal(ownership_check("mlx5_0", directory_fd), 1);
+        assert_int_equal(ownership_confirm("mlx5_0", directory_fd), -ENOSPC);
+        assert_int_equal(ownership_check("mlx5_0", directory_fd), 1);
+        assert_int_equal(ownership_intend("mlx5_1"), -ENOSPC);
+        assert_int_equal(ownership_names_acquire(&names), 0);
+        assert_string_equal(names[0], "mlx5_0");
+        assert_string_equal(names[1], "mlx5_1");
+        assert_null(names[2]);
+        names_free(names);
+
+        assert_int_equal(ownership_forget("mlx5_1"), 0);
+        assert_return_code(mount(NULL, "/run/roced", NULL, MS_REMOUNT, "nr_inodes=9"), errno);
+        assert_int_equal(ownership_confirm("mlx5_0", directory_fd), 0);
+        assert_int_equal(ownership_names_acquire(&names), 0);
+        assert_string_equal(names[0], "mlx5_0");
+        assert_null(names[1]);
+        names_free(names);
+        assert_int_equal(ownership_forget("mlx5_0"), 0);
+        assert_int_equal(ownership_check("mlx5_0", directory_fd), 0);
+        assert_return_code(umount("/run/roced"), errno);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(test_intent, setup, teardown),
@@ -203,6 +231,7 @@ int main(void) {
                 cmocka_unit_test_setup_teardown(test_names, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_invalid_names, setup, teardown),
                 cmocka_unit_test_setup_teardown(test_write_errors, setup, teardown),
+                cmocka_unit_test_setup_teardown(test_no_room, setup, teardown),
         };
 
         namespace_enter();
