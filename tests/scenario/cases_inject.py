@@ -4,12 +4,14 @@
 that is not, a word on each fault that matters, and the policy in force afterwards. Here a sample of all that; tests/fault/run
 tries all of it, and a seed again."""
 
+import errno
 import os
 import random
+import re
 import sys
 import time
 
-from world import check, scenario
+from world import check, equal, scenario, shell
 
 SECONDS = 40
 
@@ -54,3 +56,62 @@ faults("calls", 10)
 faults("kills", 10)
 faults("allocations", 10)
 faults("apply", 10)
+
+
+V1_104 = "version: 1\nrules: [{match: any, mode: v1, tos: 104}]\n"
+UNWRITTEN = r"state\.json cannot be written"
+
+
+@scenario(rings="fuse")
+def disk_full(w):
+    """/run has no room: values come first, one word tells, and what could not be written is written when there is room."""
+    shell("mount", "-t", "tmpfs", "-o", "mode=755,size=64k", "roced", "/run/roced")
+    w.inotify.watch("/run/roced", w.inotify.MOVED_TO)
+    w.add("mock0")
+    w.policy(V1_104)
+    w.start()
+    w.await_port("mock0", 1, "ok", "ok")
+    with open("/run/roced/filler", "wb", buffering=0) as f:
+        try:
+            while True:
+                f.write(bytes(1024))
+        except OSError as e:
+            equal(e.errno, errno.ENOSPC, "error of a full disk")
+    w.add("mock1")
+    w.await_kernel("mock1", 1, mode="v1", tos=104)
+    w.wait_until(lambda: re.search(UNWRITTEN, "\n".join(w.complaints(4))), "a word on the state file")
+    w.foreign_write("mock0", 1, "tos", "1")
+    w.await_kernel("mock0", 1, tos=104)
+    w.reload()
+    equal(len([m for m in w.complaints(4) if re.search(UNWRITTEN, m)]), 1, "words on the state file")
+    equal(w.port("mock1")["mode"]["state"], "pending", "what status can say of a device that came since")
+    os.unlink("/run/roced/filler")
+    w.await_port("mock1", 1, "ok", "ok")
+    w.stop()
+    equal(w.directories(), [], "directories after stop")
+
+
+@scenario(rings="vm", timeout=60)
+def clock_jumps(w):
+    """The realtime clock goes where it likes: what waits and what owns is not told by it."""
+    w.policy(V1_104)
+    w.add("mock0")
+    w.start()
+    real, steady = time.time(), time.monotonic()
+    try:
+        for years in (10, -10, 0):
+            time.clock_settime(time.CLOCK_REALTIME, real + years * 365 * 86400)
+            w.foreign_write("mock0", 1, "tos", "1")
+            w.await_kernel("mock0", 1, tos=104, timeout=3)
+            w.add("mock1")
+            w.await_kernel("mock1", 1, mode="v1", tos=104, timeout=3)
+            w.remove("mock1")
+            w.reload()
+            w.kill()
+            w.wait_until(lambda: w.show("ActiveState") == "active", "systemd starts it again")
+            w.await_port("mock0", 1, "ok", "ok")
+    finally:
+        time.clock_settime(time.CLOCK_REALTIME, real + time.monotonic() - steady)
+    equal(w.complaints(3), [], "errors")
+    w.stop()
+    equal(w.directories(), [], "directories after stop")
