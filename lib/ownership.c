@@ -122,8 +122,9 @@ static int record_read(const char *name, Record *ret) {
         file = fopen(path, "re");
         if (!file)
                 return -errno;
+        errno = 0;
         if (fscanf(file, "%lli %lli", &record.inode, &record.changed_ns) != 2)
-                return -EBADMSG;
+                return ferror(file) && errno > 0 ? -errno : -EBADMSG;
 
         *ret = record;
         return 0;

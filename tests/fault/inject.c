@@ -4,12 +4,13 @@
  * writes it down and lets it pass but for one. Unlike strace's fault injection, which counts by thread and so fails a call
  * of each, it fails one call of one thread.
  *
- * Usage: inject LOG [THREAD CALL N ERRNO|KILL] -- PROGRAM [ARGUMENT...]
+ * Usage: inject LOG [THREAD CALL PLACE N ERRNO|KILL] -- PROGRAM [ARGUMENT...]
  *
- * THREAD is "main" or "worker", and CALL may be "*"; the N-th such call is meant, counted from main(), which mark.c
- * tells of. The log begins with the supervisor's process, then has a line for each call: thread, call, number, what it is
- * about, and "passed" or what became of it. */
+ * THREAD is "main" or "worker", PLACE what the call is about, with "N" for each number; CALL and PLACE may be "*". The N-th
+ * such call is meant, counted from main(), which mark.c tells of. The log begins with the supervisor's process, then has a
+ * line for each call: thread, call, what it is about, and "passed" or what became of it. */
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -27,8 +28,6 @@
 
 #include "mark.h"
 
-#define CALLS_MAX 1024
-
 /* Where the filter's descriptor is sent from, out of the way of the program's own, and so the one place that is not
  * supervised. */
 #define CHANNEL_FD 900
@@ -36,6 +35,7 @@
 typedef struct Plan {
         bool worker;
         const char *call; /* NULL: no fault */
+        const char *place;
         unsigned long number;
         int error; /* 0: kill */
 } Plan;
@@ -45,7 +45,7 @@ typedef struct Supervisor {
         FILE *log;
         pid_t main;
         bool begun;
-        unsigned long counts[2][CALLS_MAX], all[2];
+        unsigned long n_planned; /* calls so far that are like the planned one */
 } Supervisor;
 
 static void die(const char *what) {
@@ -128,18 +128,30 @@ static void describe(const struct seccomp_notif *n, const char *call, char *ret,
         }
 }
 
-static bool plan_hits(const Supervisor *s, bool worker, const char *call, unsigned long number) {
+/* "N" stands for the digits of a number. */
+static bool is_at_place(const char *about, const char *place) {
+        while (*about && *place)
+                if (isdigit((unsigned char) *about) && *place == 'N') {
+                        about += strspn(about, "0123456789");
+                        place++;
+                } else if (*about++ != *place++)
+                        return false;
+        return !*about && !*place;
+}
+
+static bool plan_hits(Supervisor *s, bool worker, const char *call, const char *about) {
         if (!s->plan.call || s->plan.worker != worker)
                 return false;
-        if (strcmp(s->plan.call, "*") == 0)
-                return s->all[worker] == s->plan.number;
-        return strcmp(s->plan.call, call) == 0 && number == s->plan.number;
+        if (strcmp(s->plan.call, "*") != 0 && strcmp(s->plan.call, call) != 0)
+                return false;
+        if (strcmp(s->plan.place, "*") != 0 && !is_at_place(about, s->plan.place))
+                return false;
+        return ++s->n_planned == s->plan.number;
 }
 
 static void handle(Supervisor *s, const struct seccomp_notif *n, struct seccomp_notif_resp *answer) {
         char *call = seccomp_syscall_resolve_num_arch(seccomp_arch_native(), n->data.nr), about[512];
         bool worker = (pid_t) n->pid != s->main;
-        unsigned long number;
 
         *answer = (struct seccomp_notif_resp) { .id = n->id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE };
         if (!s->begun) {
@@ -148,11 +160,9 @@ static void handle(Supervisor *s, const struct seccomp_notif *n, struct seccomp_
                 return;
         }
 
-        number = ++s->counts[worker][n->data.nr % CALLS_MAX];
-        s->all[worker]++;
         describe(n, call, about, sizeof(about));
-        fprintf(s->log, "%s\t%s\t%lu\t%s\t", worker ? "worker" : "main", call, number, about);
-        if (!plan_hits(s, worker, call, number))
+        fprintf(s->log, "%s\t%s\t%s\t", worker ? "worker" : "main", call, about);
+        if (!plan_hits(s, worker, call, about))
                 fputs("passed\n", s->log);
         else if (s->plan.error == 0) {
                 fputs("KILL\n", s->log);
@@ -189,7 +199,9 @@ static void supervise(Supervisor *s, int fd) {
 static int receive_fd(int channel) {
         char byte, control[CMSG_SPACE(sizeof(int))];
         struct iovec iov = { &byte, 1 };
-        struct msghdr message = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control) };
+        struct msghdr message = {
+                .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control),
+        };
         int fd;
 
         if (recvmsg(channel, &message, MSG_CMSG_CLOEXEC) != 1 || !CMSG_FIRSTHDR(&message))
@@ -201,7 +213,9 @@ static int receive_fd(int channel) {
 static void send_fd(int channel, int fd) {
         _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
         struct iovec iov = { (char[]) { 0 }, 1 };
-        struct msghdr message = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control) };
+        struct msghdr message = {
+                .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control),
+        };
         struct cmsghdr *header = CMSG_FIRSTHDR(&message);
 
         *header = (struct cmsghdr) { .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(int)) };
@@ -253,19 +267,24 @@ static void enter_filter(void) {
 }
 
 static Plan plan_parse(char **words) {
-        Plan plan = { .worker = strcmp(words[0], "worker") == 0, .call = words[1], .number = strtoul(words[2], NULL, 10) };
+        Plan plan = {
+                .worker = strcmp(words[0], "worker") == 0,
+                .call = words[1],
+                .place = words[2],
+                .number = strtoul(words[3], NULL, 10),
+        };
 
-        if (strcmp(words[3], "KILL") == 0)
+        if (strcmp(words[4], "KILL") == 0)
                 return plan;
         for (int e = 1; e < 200; e++) {
                 const char *name = strerrorname_np(e);
 
-                if (name && strcmp(name, words[3]) == 0)
+                if (name && strcmp(name, words[4]) == 0)
                         plan.error = e;
         }
         if (plan.error == 0) {
                 errno = EINVAL;
-                die(words[3]);
+                die(words[4]);
         }
         return plan;
 }
@@ -277,11 +296,11 @@ int main(int argc, char **argv) {
         for (int i = 2; i < argc && program == 0; i++)
                 if (strcmp(argv[i], "--") == 0)
                         program = i + 1;
-        if ((program != 3 && program != 7) || program >= argc) {
-                fprintf(stderr, "Usage: inject LOG [THREAD CALL N ERRNO|KILL] -- PROGRAM [ARGUMENT...]\n");
+        if ((program != 3 && program != 8) || program >= argc) {
+                fprintf(stderr, "Usage: inject LOG [THREAD CALL PLACE N ERRNO|KILL] -- PROGRAM [ARGUMENT...]\n");
                 return 2;
         }
-        if (program == 7)
+        if (program == 8)
                 plan = plan_parse(argv + 2);
 
         if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channel) < 0 || dup3(channel[1], CHANNEL_FD, O_CLOEXEC) < 0)
