@@ -102,10 +102,11 @@ static int netdev_acquire(int device_fd, unsigned port, char **ret) {
 
         fd = openat(device_fd, "device/net", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         nets = fd >= 0 ? fdopendir(fd) : NULL;
-        if (!nets && error_is_shortage(-errno)) {
-                r = -errno;
+        if (!nets) {
+                r = absent();
                 fd_close(fd);
-                return r;
+                if (r < 0)
+                        return r;
         }
         while (nets && (errno = 0, entry = readdir(nets))) {
                 if (entry->d_name[0] == '.')
