@@ -13,7 +13,7 @@ from world import TEXTS, URGENT, check
 
 RULE = "90-roced.rules"
 VALUES = 4                      # two ports, two attributes
-BLOCK = 20                      # rounds before the next set-up takes its turn
+BLOCK = 10                      # rounds before the next set-up takes its turn
 
 
 @benchmark(worlds=("fuse",))
@@ -129,7 +129,7 @@ def window(place, report):
     place.policy(POLICY)
     found = {"no daemon": [], "daemon, no rule": [], "daemon and rule": []}
     n = 0
-    for _ in range(1 if place.quick else 10):
+    for _ in range(1 if place.quick else 8):
         for setup, rounds in found.items():
             set_rule(setup != "daemon, no rule")
             daemon = Supervised(place, place.programs["roced"]) if setup != "no daemon" else None

@@ -149,8 +149,9 @@ class FusePlace(Place, world_fuse.FuseWorld):
 
 class VmPlace(Place, world_vm.VmWorld):
     TRACING = "/sys/kernel/tracing"
-    PROBES = [f"{kind}:bench/{name}_{attribute} rdma_cm:{function}_store" for attribute, function in FILES.items()
-              for kind, name in (("p", "begin"), ("r", "end"))]
+    # Values are told from what else is written by their lengths.
+    SIZES = sorted({len(text) for text in WANTED + DEFAULT})
+    PROGRAMS = ("roced", "python3")
 
     def __init__(self, programs, quick):
         super().__init__()
@@ -176,12 +177,14 @@ class VmPlace(Place, world_vm.VmWorld):
         if not os.path.exists(f"{self.TRACING}/trace"):
             subprocess.run(["mount", "-t", "tracefs", "tracefs", self.TRACING], check=True)
         self.trace_write("trace_clock", "mono")
-        for probe in self.PROBES:
-            self.trace_write("kprobe_events", probe, "a")
-        self.trace_write("events/bench/enable", "1")
+        programs = " || ".join(f'comm == "{name}"' for name in self.PROGRAMS)
+        for event, field_name in (("enter", "count"), ("exit", "ret")):
+            sizes = " || ".join(f"{field_name} == {size}" for size in self.SIZES)
+            self.trace_write(f"events/syscalls/sys_{event}_write/filter", f"({programs}) && ({sizes})")
+            self.trace_write(f"events/syscalls/sys_{event}_write/enable", "1")
 
-    def trace_write(self, name, text, mode="w"):
-        with open(f"{self.TRACING}/{name}", mode) as f:
+    def trace_write(self, name, text):
+        with open(f"{self.TRACING}/{name}", "w") as f:
             f.write(text + "\n")
 
     def stores(self, since=0):
@@ -189,7 +192,7 @@ class VmPlace(Place, world_vm.VmWorld):
         found = []
         with open(f"{self.TRACING}/trace") as f:
             for line in f:
-                match = re.match(r"\s*(\S+)-\d+\s.*?\s(\d+\.\d+): (begin|end)_", line)
+                match = re.match(r"\s*(\S+)-\d+\s.*?\s(\d+\.\d+): sys_write(\(| -> )", line)
                 if match and float(match.group(2)) >= since:
-                    found.append((float(match.group(2)), match.group(1), match.group(3)))
+                    found.append((float(match.group(2)), match.group(1), "begin" if match.group(3) == "(" else "end"))
         return found
