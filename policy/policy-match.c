@@ -47,7 +47,7 @@ static const char *glob_parse(const char *text, const char *allowed, Glob *ret) 
         Glob glob = { .literal = true };
 
         for (const char *c = text; *c; c++) {
-                if (strchr("*?[\\", *c))
+                if (*c == '*' || *c == '?' || *c == '[' || *c == '\\')
                         glob.literal = false;
                 if (*c == '[') {
                         c = glob_bracket_end(c + 1);
@@ -62,7 +62,7 @@ static const char *glob_parse(const char *text, const char *allowed, Glob *ret) 
                         continue;
                 if ((*c & 0xc0) != 0x80)
                         glob.length_min++;
-                if (allowed && !strchr("?]", *c) && !strchr(allowed, *c))
+                if (allowed && *c != '?' && *c != ']' && !strchr(allowed, *c))
                         glob.foreign = true;
         }
 

@@ -138,6 +138,10 @@ bool text_has_control(const char *text, size_t size) {
         uint32_t character;
 
         for (size_t i = 0; i < size;) {
+                if (text[i] >= ' ' && text[i] < 0x7f) {
+                        i++;
+                        continue;
+                }
                 i += utf8_decode(text + i, size - i, &character);
                 if (character_is_control(character))
                         return true;
