@@ -20,11 +20,13 @@ static bool stderr_is_journal;
 /* JOURNAL_STREAM names the device and inode of the stream that systemd connected to stderr. See systemd.exec(5). */
 static bool stderr_leads_to_journal(void) {
         const char *stream = getenv("JOURNAL_STREAM");
-        unsigned long long device, inode;
+        char ours[64];
         struct stat st;
 
-        return stream && sscanf(stream, "%llu:%llu", &device, &inode) == 2 && fstat(STDERR_FILENO, &st) >= 0 &&
-               st.st_dev == device && st.st_ino == inode;
+        if (!stream || fstat(STDERR_FILENO, &st) < 0)
+                return false;
+        snprintf(ours, sizeof(ours), "%llu:%llu", (unsigned long long) st.st_dev, (unsigned long long) st.st_ino);
+        return streq(stream, ours);
 }
 
 void log_open(bool foreign, bool quiet) {

@@ -285,26 +285,24 @@ static int compat_files(const Options *options, char **files) {
         return output_close(compliance_to_code(connects));
 }
 
-static const char *first_file(char **arguments) {
-        while (mode_from_text(*arguments) != VALUE_NONE)
-                arguments++;
-        return *arguments;
-}
-
 int verb_compat(const Options *options, char **arguments) {
+        const char *file = NULL;
         size_t n = 0, n_modes = 0;
 
         for (; arguments[n]; n++)
-                n_modes += mode_from_text(arguments[n]) != VALUE_NONE;
+                if (mode_from_text(arguments[n]) != VALUE_NONE)
+                        n_modes++;
+                else if (!file)
+                        file = arguments[n];
 
         if (n == 0)
                 return complain(CODE_USAGE, "compat takes two modes, v1 or v2, or status files");
         if (n_modes > 0 && n_modes == n && n != 2)
                 return complain(CODE_USAGE, "compat takes two modes, v1 or v2, or status files, not %zu mode%s", n, n == 1 ? "" : "s");
-        if (n_modes > 0 && n_modes < n)
+        if (n_modes > 0 && file)
                 return complain(CODE_USAGE, "compat takes two modes, v1 or v2, or status files, not both: '%s' is no mode; "
                                             "'./v1' is a file of that name",
-                                first_file(arguments));
+                                file);
         return n_modes > 0 ? compat_modes(options, arguments[0], arguments[1])
                            : compat_files(options, arguments);
 }

@@ -61,7 +61,7 @@ static void examine_file(const char *path, Findings *findings) {
         if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > (off_t) SCRIPT_SIZE_MAX)
                 return;
         f = NEED(fdopen(fd, "r"));
-        fd = -EBADF;
+        TAKE_FD(fd);
         while (getline(&line, &size, f) >= 0) {
                 _cleanup_free_ char *where = NULL;
 

@@ -4,6 +4,7 @@
 
 #include "rocectl-file.h"
 
+#include <assert.h>
 #include <fcntl.h>
 
 #include "file.h"
@@ -11,7 +12,7 @@
 #include "rocectl-document.h"
 
 /* Far more than any host has to say. */
-#define FILE_SIZE_MAX (64U * 1024U * 1024U)
+#define FILE_SIZE_MAX (64UL << 20)
 
 typedef struct Buffer {
         char *bytes;
@@ -55,6 +56,7 @@ static json_object *buffer_parse(const Buffer *buffer, const char *file, JsonTok
         size_t end;
 
         /* A bare number ends with what comes after it. */
+        assert(buffer->bytes);
         buffer->bytes[buffer->size] = '\n';
         json_tokener_reset(tokener);
         document = json_tokener_parse_ex(tokener, buffer->bytes, (int) buffer->size + 1);

@@ -149,8 +149,8 @@ static bool take_unit(const char **p, uint64_t *ret_usec) {
                 uint64_t seconds;
         } units[] = {
                 { { "s", "sec", "second", "seconds" }, 1 },  { { "m", "min", "minute", "minutes" }, 60 },
-                { { "h", "hr", "hour", "hours" }, 3600 },    { { "d", "day", "days" }, 24 * 3600 },
-                { { "w", "week", "weeks" }, 7 * 24 * 3600 },
+                { { "h", "hr", "hour", "hours" }, 3600 },    { { "d", "day", "days" }, 86400 },
+                { { "w", "week", "weeks" }, 604800 },
         };
         size_t length = 0;
 

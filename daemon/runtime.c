@@ -12,7 +12,7 @@
 
 #define OWNER_PATH RUNTIME_PATH "/lock.owner"
 #define STATE_NEW_PATH STATE_PATH ".new"
-#define STATE_SIZE_MAX (64 * 1024 * 1024)
+#define STATE_SIZE_MAX (64L << 20)
 
 /* Of the one writer, as long as it holds LOCK_PATH. */
 static int owner_fd = -EBADF;

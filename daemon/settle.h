@@ -14,7 +14,7 @@
 #define SETTLE_TIMEOUT_MSEC 500
 
 #define SETTLE_LINE_MAX 96 /* a name, a blank, 20 digits, newline, NUL */
-#define SETTLE_MESSAGE_MAX (64 * SETTLE_LINE_MAX)
+#define SETTLE_MESSAGE_MAX 6144 /* 64 lines */
 
 typedef struct Service Service;
 

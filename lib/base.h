@@ -25,7 +25,7 @@
 
 /* Makes a cleanup function "function##p" for a pointer type whose release is "function". */
 #define DEFINE_CLEANUP(type, function)                     \
-        static inline void function##p(type *pointer) {    \
+        static inline void function##p(__typeof__(type) *pointer) { \
                 if (*pointer)                              \
                         function(*pointer);                \
         }
@@ -45,7 +45,7 @@ static inline int fd_close(int fd) {
         return -EBADF;
 }
 
-static inline void fd_closep(int *fd) {
+static inline void fd_closep(const int *fd) {
         fd_close(*fd);
 }
 

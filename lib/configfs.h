@@ -20,7 +20,7 @@ int device_directory_open(int rdma_cm_fd, const char *name);
 /* Closes a fd of either kind, negative ones too. Returns -EBADF, to be assigned back. */
 int directory_close(int fd);
 
-static inline void directory_closep(int *fd) {
+static inline void directory_closep(const int *fd) {
         (void) directory_close(*fd);
 }
 

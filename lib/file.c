@@ -18,7 +18,7 @@ int file_read_whole(int fd, size_t size_max, char **ret_bytes, size_t *ret_size)
         _cleanup_free_ char *bytes = NULL;
         size_t size = 0, allocated = 0;
 
-        while (size <= size_max) {
+        do {
                 ssize_t n;
 
                 if (size + 1 >= allocated) {
@@ -46,7 +46,7 @@ int file_read_whole(int fd, size_t size_max, char **ret_bytes, size_t *ret_size)
                 if (n == 0)
                         break;
                 size += (size_t) n;
-        }
+        } while (size <= size_max);
 
         bytes[size] = 0;
         *ret_bytes = TAKE_PTR(bytes);

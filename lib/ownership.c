@@ -109,6 +109,7 @@ static int record_put(const char *name, const Record *record) {
 static int record_read(const char *name, Record *ret) {
         _cleanup_fclose_ FILE *file = NULL;
         char path[sizeof(OWNERSHIP_PATH) + DEVICE_NAME_LENGTH_MAX + 2];
+        char text[64], *middle, *end;
         Record record;
         int r;
 
@@ -123,8 +124,12 @@ static int record_read(const char *name, Record *ret) {
         if (!file)
                 return -errno;
         errno = 0;
-        if (fscanf(file, "%lli %lli", &record.inode, &record.changed_ns) != 2)
+        if (!fgets(text, sizeof(text), file))
                 return ferror(file) && errno > 0 ? -errno : -EBADMSG;
+        record.inode = strtoll(text, &middle, 10);
+        record.changed_ns = strtoll(middle, &end, 10);
+        if (middle == text || end == middle)
+                return -EBADMSG;
 
         *ret = record;
         return 0;
@@ -152,7 +157,7 @@ static int record_from_directory(int directory_fd, Record *ret) {
 }
 
 int ownership_confirm(const char *name, int directory_fd) {
-        Record record;
+        Record record = {};
         int r;
 
         r = record_from_directory(directory_fd, &record);

@@ -7,7 +7,7 @@
 #include "arena.h"
 
 #define BLOCK_SIZE_MIN 1024U
-#define BLOCK_SIZE_MAX (64U * 1024U)
+#define BLOCK_SIZE_MAX ((size_t) 64 << 10)
 
 typedef struct Block Block;
 

@@ -89,6 +89,7 @@ static void compile_tos(Compiler *compiler, const Node *const keys[], const Node
                         Rule *rule) {
         Source *source = compiler->source;
         unsigned number, ecn = 0;
+        const Node *key = NULL;
         int dscp = -1;
 
         if (keys[RULE_TOS] && keys[RULE_DSCP]) {
@@ -109,8 +110,10 @@ static void compile_tos(Compiler *compiler, const Node *const keys[], const Node
                                                : "'ecn' goes with 'dscp' only");
 
         if (keys[RULE_TOS] &&
-            compile_number(source, values[RULE_TOS], "tos", "0 to 255 (hex with 0x)", true, 0, 255, &number))
+            compile_number(source, values[RULE_TOS], "tos", "0 to 255 (hex with 0x)", true, 0, 255, &number)) {
                 rule->wanted[ATTRIBUTE_TOS] = (int) number;
+                key = keys[RULE_TOS];
+        }
 
         if (keys[RULE_ECN] && !compile_number(source, values[RULE_ECN], "ecn", "0 to 3", false, 0, 3, &ecn))
                 ecn = 0;
@@ -119,12 +122,11 @@ static void compile_tos(Compiler *compiler, const Node *const keys[], const Node
                 if (dscp >= 0) {
                         rule->wanted[ATTRIBUTE_TOS] = dscp << 2 | (int) ecn;
                         rule->dscp = true;
+                        key = keys[RULE_DSCP];
                 }
         }
 
-        if (rule->wanted[ATTRIBUTE_TOS] != VALUE_NONE) {
-                const Node *key = dscp >= 0 ? keys[RULE_DSCP] : keys[RULE_TOS];
-
+        if (key) {
                 rule->wanted_line[ATTRIBUTE_TOS] = key->place.line;
                 rule->wanted_column[ATTRIBUTE_TOS] = key->place.column;
         }

@@ -384,9 +384,9 @@ static int texts_read(const char *file, const char *root, PolicyTexts *texts, Me
                         r = file_complain(messages ? &attempt : NULL, POLICY_FILE, 0, -EBUSY,
                                           "files around it keep changing");
                 if (r != -EAGAIN) {
-                        if (messages)
-                                r = messages_move(messages, &attempt) ?: r;
-                        return r;
+                        int moved = messages ? messages_move(messages, &attempt) : 0;
+
+                        return moved ?: r;
                 }
                 messages_done(&attempt);
                 policy_texts_done(texts);

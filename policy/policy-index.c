@@ -50,7 +50,7 @@ DEFINE_CLEANUP(PolicyIndex *, policy_index_free)
 
 /* Of the first "length" characters of a text, or of all if that is 0. FNV-1a, case apart, as some keys are compared. */
 static uint32_t text_bucket(const PolicyIndex *index, MatchKey key, const char *text, size_t length) {
-        uint64_t hash = (14695981039346656037ULL ^ (key * (INDEX_PREFIX_MAX + 1) + length)) * 1099511628211ULL;
+        uint64_t hash = (14695981039346656037ULL ^ ((size_t) key * (INDEX_PREFIX_MAX + 1) + length)) * 1099511628211ULL;
 
         for (size_t i = 0; length > 0 ? i < length : text[i] != 0; i++)
                 hash = (hash ^ (unsigned char) tolower((unsigned char) text[i])) * 1099511628211ULL;

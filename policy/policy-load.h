@@ -9,7 +9,7 @@
 #include "policy.h"
 
 #define POLICY_FILE "/etc/roced/policy.yaml"
-#define POLICY_FILE_SIZE_MAX (1024U * 1024U)
+#define POLICY_FILE_SIZE_MAX (1U << 20)
 
 typedef enum Severity {
         SEVERITY_ERROR,

@@ -108,6 +108,7 @@ static int policy_parse_text(Compiler *compiler, const PolicyText *text, unsigne
                 source_conclude(&source);
                 r = source.error;
         }
+        compiler->source = NULL;
         free(source.copy);
         *n_errors += source.n_errors;
         return r;

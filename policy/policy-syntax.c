@@ -131,9 +131,7 @@ static size_t word_end(const Source *source, size_t start, bool brackets) {
         for (; end < source->size && bytes[end] != 0 && !strchr(" \t\r\n", bytes[end]); end++) {
                 if (brackets && strchr("[{", bytes[end]))
                         depth++;
-                else if (strchr("]}", bytes[end]) && depth-- == 0)
-                        break;
-                else if (bytes[end] == ',' && depth == 0)
+                else if ((strchr("]}", bytes[end]) && depth-- == 0) || (bytes[end] == ',' && depth == 0))
                         break;
         }
 
@@ -230,9 +228,16 @@ static bool source_is_after_bracket(const Source *source, size_t offset) {
                !strchr(" \t\r\n]},:", source->bytes[offset]);
 }
 
+/* NUL at the end. */
+static char source_byte(const Source *source, size_t offset) {
+        if (offset >= source->size)
+                return 0;
+        return source->bytes[offset];
+}
+
 /* Within [ ] or { } something follows that is neither comma nor end. */
 static Place complain_flow(Source *source, const SyntaxError *error, size_t offset) {
-        char c = offset < source->size ? source->bytes[offset] : 0;
+        char c = source_byte(source, offset);
         bool list = strstr(error->problem, "']'");
 
         if ((c == '[' || c == '{') && offset > 0 && !strchr(" \t\n[{,:", source->bytes[offset - 1]))
@@ -333,7 +338,7 @@ Place syntax_complain(Source *source, const SyntaxError *error) {
         char found[TEXT_SHOWN_MAX];
         Place place;
 
-        if (complain_token(source, error, offset < source->size ? source->bytes[offset] : 0, &place))
+        if (complain_token(source, error, source_byte(source, offset), &place))
                 return place;
         if (strstr(problem, "',' or"))
                 return complain_flow(source, error, offset);

@@ -4,6 +4,7 @@
  * policies do not have. Not by libyaml's document API, which takes minutes for 200 kB of '[' and follows
  * aliases. Must not know what a policy means. */
 
+#include <assert.h>
 #include <yaml.h>
 
 #include "node.h"
@@ -230,6 +231,7 @@ static bool builder_take(Builder *builder, const yaml_event_t *event) {
                 return builder_begin(builder, event);
         case YAML_SEQUENCE_END_EVENT:
         case YAML_MAPPING_END_EVENT:
+                assert(builder->depth > 0);
                 builder->depth--;
                 if (builder->entries)
                         builder_give_entry(builder);
