@@ -314,7 +314,8 @@ class FuseWorld(World):
 
     def environment(self, **more):
         path = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "LD_PRELOAD": "libumockdev-preload.so.0",
-                "UMOCKDEV_DIR": TESTBED, "ASAN_OPTIONS": "verify_asan_link_order=0:quarantine_size_mb=1", **more}
+                "UMOCKDEV_DIR": TESTBED, "ASAN_OPTIONS": "verify_asan_link_order=0:quarantine_size_mb=1",
+                "TSAN_OPTIONS": "halt_on_error=1", **more}
         return {k: v for k, v in path.items() if v is not None}
 
     def start(self, *args, wait_ready=True, journald=True, prefix=(), **environment):
