@@ -3,6 +3,8 @@
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import tempfile
 
@@ -26,6 +28,32 @@ def alert_rules():
     tool(PROMTOOL, 'test', 'rules', os.path.join(TOP, 'tests/fleet/alerts.test.yml'))
 
 
+def alert_table():
+    """The guide names all alerts, and how long each waits."""
+    told = dict(re.findall(r'^\| `(Roced\w+)` \| (.*) \|$', read(FLEET, 'README.md'), re.M))
+    rules = [rule for group in yaml.safe_load(read(RULES))['groups'] for rule in group['rules']]
+    alerts = {rule['alert']: rule.get('for', '') for rule in rules if 'alert' in rule}
+    if set(told) != set(alerts):
+        raise AssertionError(f'the guide has {sorted(told)}, the rules have {sorted(alerts)}')
+    for name, wait in alerts.items():
+        if wait and f'for {wait[:-1]} minutes' not in told[name]:
+            raise AssertionError(f'{name} waits {wait}, and the guide says: {told[name]}')
+
+
+def prometheus_configuration():
+    """What the guide shows is whole, and what it drops is asked for by no rule and no panel."""
+    block, = re.findall(r'^```yaml prometheus\n(.*?)^```$', read(FLEET, 'README.md'), re.M | re.S)
+    with tempfile.TemporaryDirectory() as directory:
+        shutil.copy(RULES, directory)
+        with open(f'{directory}/prometheus.yml', 'w') as f:
+            f.write(block)
+        tool(PROMTOOL, 'check', 'config', f'{directory}/prometheus.yml')
+    dropped, = re.findall(r'regex: (.*)', block)
+    for name in set(re.findall(r'roced_\w+', read(RULES) + read(FLEET, 'grafana/roced.json'))):
+        if re.fullmatch(dropped, name):
+            raise AssertionError(f'{name} is dropped')
+
+
 def dashboard():
     """Its queries are sound, and no panel lies on another."""
     panels = json.loads(read(FLEET, 'grafana/roced.json'))['panels']
@@ -45,4 +73,4 @@ def dashboard():
                     raise AssertionError(f'{panel["title"]} lies on {other}, or outside')
 
 
-CHECKS = [alert_rules, dashboard]
+CHECKS = [alert_rules, alert_table, prometheus_configuration, dashboard]
