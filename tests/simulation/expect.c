@@ -118,7 +118,7 @@ static void check_directory(int name, bool needed, const char *when) {
                 violated("%s, the directory of %s is roced's, and of no use", when, model_names[name]);
         if (needed && device->known && !directory->there)
                 violated("%s, the directory of %s is missing", when, model_names[name]);
-        if (world.records[name].there && !directory->there && !device)
+        if (record_of(name)->there && !directory->there && !device)
                 violated("%s, a directory of %s is on record, which is not there", when, model_names[name]);
 }
 
@@ -201,7 +201,7 @@ void expect_stopped(void) {
 
                 if (directory->there && directory->ours && !directory->unrecorded)
                         violated("roced has stopped, and left the directory of %s", model_names[name]);
-                if (world.records[name].there)
+                if (record_of(name)->there)
                         violated("roced has stopped, and left a record of %s", model_names[name]);
         }
 }

@@ -136,6 +136,11 @@ static void roced_end(void) {
         roced.manager = manager_free(roced.manager);
         items_drop_for_roced();
         watches_drop();
+        for (int name = 0; name < NAMES; name++)
+                if (world.kept[name].there) {
+                        world.directories[name].unrecorded = true;
+                        world.kept[name].there = false;
+                }
         world.dead = false;
         world_changed(ports_count() * 4 * _ATTRIBUTE_MAX);
 }
@@ -163,6 +168,8 @@ void roced_stop(void) {
         witness_end(job);
         roced.in_job = false;
         job_free(job);
+        if (world.calm)
+                expect_stopped();
         roced_end();
 }
 

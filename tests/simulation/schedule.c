@@ -142,7 +142,6 @@ void schedule_run(uint64_t seed, bool verbose) {
         expect_quiet();
 
         roced_stop();
-        expect_stopped();
         if (memory_live() != 0)
                 violated("%li pieces of memory are not given back", memory_live());
         memory_count(false);

@@ -116,7 +116,7 @@ bool witness_make(int name) {
         if (witness.job->type != JOB_RECONCILE || name != witness.name)
                 violated("the directory of %s is made by a job that is not about it", model_names[name]);
         witness.remaking = NO_NAME;
-        if (!theirs && !world.record_failed[name] && !world.records[name].there)
+        if (!theirs && !record_of(name)->there)
                 violated("the directory of %s is made without a record of it", model_names[name]);
         witness.made = theirs ? 0 : world.last_inode + 1;
         return !theirs;
@@ -221,7 +221,7 @@ static void check_made(void) {
         if (witness.made == 0 || witness.faults != world.n_faults)
                 return;
         directory = world.directories + witness.name;
-        if (directory->there && directory->inode == witness.made && world.records[witness.name].inode != witness.made)
+        if (directory->there && directory->inode == witness.made && record_of(witness.name)->inode != witness.made)
                 violated("the directory of %s is not written down as roced's", model_names[witness.name]);
 }
 

@@ -77,6 +77,10 @@ int name_find(const char *name) {
         return NO_NAME;
 }
 
+const ModelRecord *record_of(int name) {
+        return world.kept[name].there ? world.kept + name : world.records + name;
+}
+
 int name_free(void) {
         int first = (int) random_below(NAMES);
 
@@ -104,7 +108,7 @@ static unsigned records_of_all(void) {
 
 /* What udevd or the kernel tells roced: may be lost with or without notice, told twice, or out of order. */
 static Item *event_add(ItemType type) {
-        uint64_t due_usec = world.now_usec + 200;
+        uint64_t due_usec = world.now_usec + 20;
 
         if (!world.calm && world.n_lost < LOST_MAX && chance(world.rough.lose)) {
                 trace("world  an event is lost");
@@ -134,7 +138,9 @@ static void udev_queue(ItemType type, int name, int old, uint64_t instance) {
         if (!world.udevd)
                 return;
         world.udev_free_usec = MAX_OF(world.udev_free_usec, world.now_usec) + 1 +
-                               random_below(chance(20) ? 15 * SEC : 400 * MSEC);
+                               random_below(chance(20)  ? 15 * SEC
+                                            : chance(2) ? 60
+                                                        : 400 * MSEC);
         item = item_add(type, world.udev_free_usec);
         item->name = name;
         item->old = old;
@@ -257,10 +263,13 @@ void value_changed(int name, unsigned port, Attribute attribute) {
                 watch_tell(world.directories + name, port, 1U << attribute);
 }
 
+static bool is_intent(const ModelRecord *record) {
+        return record->there && record->inode == 0;
+}
+
 bool directory_make(int name, bool ours) {
         ModelDirectory *directory = world.directories + name;
         const ModelDevice *device = device_by_name(name);
-        const ModelRecord *record = world.records + name;
 
         if (directory->there || !device || !device->known)
                 return false;
@@ -274,8 +283,7 @@ bool directory_make(int name, bool ours) {
         };
         for (unsigned port = 0; port < PORTS; port++)
                 directory->watches[port] = -1;
-        directory->unrecorded = ours && world.record_failed[name];
-        directory->disputed = !ours && record->there && record->inode == 0;
+        directory->disputed = !ours && (is_intent(world.records + name) || is_intent(world.kept + name));
         return true;
 }
 

@@ -47,7 +47,7 @@ typedef struct ModelDevice {
 typedef struct ModelDirectory {
         bool there;
         bool ours;       /* roced made it, and not in place of another's */
-        bool unrecorded; /* that could not be written down, and so roced knows it no more after a crash */
+        bool unrecorded; /* that could not be written down, and so the next roced does not know of it */
         bool disputed;   /* made by another when roced's record said that it was about to make one */
         uint64_t inode;
         int64_t made_ns;
@@ -126,7 +126,7 @@ typedef struct World {
         ModelDevice devices[DEVICES];
         ModelDirectory directories[NAMES];
         ModelRecord records[NAMES];
-        bool record_failed[NAMES];    /* the last try to write it */
+        ModelRecord kept[NAMES];      /* that could not be written, and go with roced */
         uint64_t database[NAMES];     /* udevd's entries by name: a stamp, 0: none */
         uint64_t leftovers[NAMES];    /* the stamps of those that roced has seen to be no device's */
         uint64_t name_changes[NAMES]; /* how often the name has changed hands */
@@ -173,8 +173,9 @@ void world_begin(uint64_t seed, bool verbose);
 void world_changed(unsigned records); /* something happened that so many records may be told of */
 ModelDevice *device_by_name(int name);
 ModelDevice *device_by_instance(uint64_t instance);
-int name_find(const char *name); /* NO_NAME: of the model's none */
-int name_free(void);             /* one that no device bears, NO_NAME: there is none */
+int name_find(const char *name);        /* NO_NAME: of the model's none */
+const ModelRecord *record_of(int name); /* as roced knows it */
+int name_free(void);                    /* one that no device bears, NO_NAME: there is none */
 unsigned ports_count(void);
 
 Item *item_add(ItemType type, uint64_t due_usec);
