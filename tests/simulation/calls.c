@@ -64,7 +64,7 @@ int world_call(Call call, int name) {
         if (world.dead)
                 return -EIO;
 
-        world.now_usec += random_below(8);
+        world.now_usec += random_below(40);
         if (!world.calm && chance(world.rough.block)) {
                 world.now_usec += 4 * SEC + random_below(20 * SEC);
                 trace("         %s blocks for a while", call_to_string(call));

@@ -20,13 +20,6 @@ MUTATIONS = {
         ("                        manager->list_wanted = true;\n"
          "                        manager->list_not_before"),
         "                        manager->list_not_before"),
-    "an-event-in-the-midst-of-a-look-is-forgotten": (
-        "daemon/manager-result.c",
-        ("        entry_tell_error(entry, report, now);\n"
-         "        if (report->watch_error < 0) {"),
-        ("        entry_tell_error(entry, report, now);\n"
-         "        entry->dirty = false;\n"
-         "        if (report->watch_error < 0) {")),
     "a-refusal-holds-for-the-next-device": (
         "daemon/manager-result.c",
         ("                        ports[i].refused_mode = VALUE_NONE;\n"
@@ -83,12 +76,6 @@ MUTATIONS = {
     "a-name-that-changed-hands-is-not-judged-anew": (
         "daemon/manager-result.c", "report->error < 0 || entry->report->changed_hands ||", "report->error < 0 ||"),
     "udev-is-not-waited-for": ("daemon/job.c", ".leftover = job->leftover,", ""),
-    "a-leftover-is-looked-for-afterwards": (
-        "daemon/reconcile.c",
-        ("        leftover = leftover_is_there(request->name, request->leftover);\n"
-         "        error = device_acquire(request->name, acquire_flags(request->policy), &device);\n"),
-        ("        error = device_acquire(request->name, acquire_flags(request->policy), &device);\n"
-         "        leftover = leftover_is_there(request->name, request->leftover);\n")),
     # Never ok for what was not read back.
     "a-write-is-believed": ("policy/plan.c", "else if (readback->value != verdict->wanted)", "else if (false)"),
     "a-failed-read-back-is-believed": ("policy/plan.c", "        if (readback->error < 0)\n", "        if (false)\n"),
