@@ -17,7 +17,7 @@ for device in /sys/class/infiniband/*; do
         modprobe -q configfs
         modprobe -q rdma_cm
         [ -d /sys/kernel/config/rdma_cm ] || mount -t configfs configfs /sys/kernel/config
-        # Without a journal the kernel's log keeps what was changed: journalctl -k.
+        # Where there is no journal yet, the kernel's log keeps what was changed for it: journalctl -t rocectl.
         rocectl apply --quiet 2>&1 | while read -r line; do
                 echo "$line" >/dev/kmsg
         done

@@ -32,6 +32,8 @@ install() {
         # Devices are to have the names here that they have later.
         inst_multiple -o "$udevdir/rdma_rename"
         inst_rules 60-rdma-persistent-naming.rules 75-rdma-description.rules
+        # udev keeps no entry for a device of which it has nothing to say, and without one the device counts as unfinished.
+        echo 'SUBSYSTEM=="infiniband", TAG+="roced"' >"$initdir/usr/lib/udev/rules.d/90-roced-initramfs.rules"
 
         # Storage over the network is connected in the queue, and by its jobs of this kind; the other place is for a root that
         # does not wait for any.
