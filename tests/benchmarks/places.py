@@ -63,6 +63,15 @@ def field(path, name):
         return int(re.search(rf"^{name}:\s+(\d+)", f.read(), re.M).group(1))
 
 
+def thread_name(tid):
+    """The trace itself does not always know it."""
+    try:
+        with open(f"/proc/{tid}/comm") as f:
+            return f.read().rstrip("\n")
+    except FileNotFoundError:
+        return None
+
+
 class Place:
     """What both have in common; mixed into a World."""
 
@@ -192,7 +201,7 @@ class VmPlace(Place, world_vm.VmWorld):
         found = []
         with open(f"{self.TRACING}/trace") as f:
             for line in f:
-                match = re.match(r"\s*(\S+)-\d+\s.*?\s(\d+\.\d+): sys_write(\(| -> )", line)
+                match = re.match(r"\s*\S+-(\d+)\s.*?\s(\d+\.\d+): sys_write(\(| -> )", line)
                 if match and float(match.group(2)) >= since:
-                    found.append((float(match.group(2)), match.group(1), "begin" if match.group(3) == "(" else "end"))
+                    found.append((float(match.group(2)), thread_name(match.group(1)), "begin" if match.group(3) == "(" else "end"))
         return found
