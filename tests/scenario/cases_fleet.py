@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 
-"""The roll-out of docs/fleet with Ansible, by the commands of its guide: one host, which is a canary first and one of the others then."""
+"""The roll-out of docs/fleet with Ansible, by the commands of its guide: one host, as a canary and as one of the others."""
 
 import contextlib
 import json
@@ -142,7 +142,7 @@ def as_found(w):
 
 @scenario(rings="fuse", timeout=600)
 def fleet_canary(w):
-    """Check mode is what plan says, and changes nothing; then it reports; then it enforces, once the policy fits, and then is left alone."""
+    """Check mode is what plan says, and changes nothing. Then it reports, and enforces once the policy fits, and is left alone."""
     as_found(w)
     operator = Operator(w)
     operator.inventory([CANARY], [OTHER])
@@ -163,7 +163,8 @@ def fleet_canary(w):
 
     _, recap = operator.play("report")
     equal((recap[CANARY][1], operator.manager.asked), (0, ["enable", "start"]), "failures, and what systemctl was asked")
-    equal(states(w), {"mlx5_0": ("ok", "drifted"), "mlx5_1": ("drifted", "unmanaged"), "old0": ("unsupported", "unmanaged")}, "states")
+    equal(states(w), {"mlx5_0": ("ok", "drifted"), "mlx5_1": ("drifted", "unmanaged"), "old0": ("unsupported", "unmanaged")},
+          "states")
     equal(w.writes(), [], "writes while it reports")
 
     operator.inventory([CANARY], [OTHER])
@@ -179,7 +180,7 @@ def fleet_canary(w):
         equal(states(w), {"mlx5_0": ("ok", "ok"), "mlx5_1": ("ok", "unmanaged"), "old0": ("ok", "unmanaged")}, "states")
         writes = len(w.writes())
         _, recap = operator.play("enforce")
-        equal((recap[CANARY], len(operator.manager.asked), len(w.writes())), ((0, 0), 4, writes), "counts of a run with nothing to do")
+        equal((recap[CANARY], len(operator.manager.asked), len(w.writes())), ((0, 0), 4, writes), "counts where nothing is to do")
         matches("One host alone|every client reaches", operator.run("compat"), "who reaches whom")
 
 

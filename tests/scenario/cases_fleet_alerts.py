@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 
-"""The alerts of docs/fleet in earnest: node_exporter tells what rocectl has written, Prometheus asks it, and each alert fires and is
-resolved, as things go wrong on a host and are mended."""
+"""The alerts of docs/fleet in earnest: node_exporter tells what rocectl has written, Prometheus asks it, and each alert fires and
+is resolved, as things go wrong on a host and are mended."""
 
 import errno
 import json
