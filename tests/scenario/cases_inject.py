@@ -89,29 +89,3 @@ def disk_full(w):
     w.await_port("mock1", 1, "ok", "ok")
     w.stop()
     equal(w.directories(), [], "directories after stop")
-
-
-@scenario(rings="vm", timeout=60)
-def clock_jumps(w):
-    """The realtime clock goes where it likes: what waits and what owns is not told by it."""
-    w.policy(V1_104)
-    w.add("mock0")
-    w.start()
-    real, steady = time.time(), time.monotonic()
-    try:
-        for years in (10, -10, 0):
-            time.clock_settime(time.CLOCK_REALTIME, real + years * 365 * 86400)
-            w.foreign_write("mock0", 1, "tos", "1")
-            w.await_kernel("mock0", 1, tos=104, timeout=3)
-            w.add("mock1")
-            w.await_kernel("mock1", 1, mode="v1", tos=104, timeout=3)
-            w.remove("mock1")
-            w.reload()
-            w.kill()
-            w.wait_until(lambda: w.show("ActiveState") == "active", "systemd starts it again")
-            w.await_port("mock0", 1, "ok", "ok")
-    finally:
-        time.clock_settime(time.CLOCK_REALTIME, real + time.monotonic() - steady)
-    equal(w.complaints(3), [], "errors")
-    w.stop()
-    equal(w.directories(), [], "directories after stop")
