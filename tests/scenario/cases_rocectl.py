@@ -283,7 +283,9 @@ def status_before_the_daemon_has_told(w):
     w.policy("version: 1\nrules: [{match: any, tos: 8}]\n")
     w.fault("mkdir", "block")
     apply = subprocess.Popen([program(w), "apply"], env=w.environment(), stdout=subprocess.DEVNULL)
-    w.wait_until(lambda: w.status()["daemon"]["running"], "apply has the lock")
+    # Not by asking status: before apply has the lock it looks itself, and could block with it.
+    w.wait_until(lambda: any(a["result"] == "blocked" for a in w.accesses(program="rocectl")), "apply blocks, with the lock")
+    equal(w.status()["daemon"]["running"], True, "whether the lock is held")
     equal(w.status()["policy"], {"sha256": None, "files": [], "stale": None, "error": None}, "policy")
     matches("\nPolicy: not known yet\nDaemon: starting", w.check_exit(w.rocectl("status"), 3).stdout, "text")
     check("roced_policy_" not in w.rocectl("metrics").stdout, "a metric of what is not known")

@@ -112,6 +112,9 @@ class World:
     # What each world does in its own way: add(), add_rxe(), remove(), rename(), kernel_value(), rdma_cm(), configfs(),
     # start(), stop(), reload(), kill(), status_text(), directories(), run().
 
+    def unblock(self):
+        """It took too long: lets go of whoever is held in the kernel, and who could not even be killed."""
+
     # Waiting
 
     def wait_until(self, predicate, what, timeout=10):

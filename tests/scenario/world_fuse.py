@@ -184,6 +184,14 @@ class FuseWorld(World):
     def clear_faults(self):
         self.command("clear")
 
+    def unblock(self):
+        """By a connection of its own: a command may have been interrupted."""
+        self.control.close()
+        self.control = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.control.connect(FAKE + ".socket")
+        self.clear_faults()
+        self.release()
+
     def kernel_without_tos(self):
         self.command("tos off")
 
