@@ -8,11 +8,13 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <libudev.h>
+#include <limits.h>
 #include <sys/stat.h>
 
 #include "device.h"
 
 #define CLASS_PATH "/sys/class/infiniband"
+#define DEVICES_PATH "/sys/devices/"
 
 /* RDMA_NODE_RNIC in include/rdma/ib_verbs.h: an iWARP device, whose link layer says Ethernet too. */
 #define NODE_TYPE_RNIC 4
@@ -66,9 +68,14 @@ static bool udevd_is_running(void) {
         return may_exist("/run/udev/control") || may_exist("/run/udev/io.systemd.Udev");
 }
 
+/* Of what may be absent: 0 if it is, the error if nobody knows. */
+static int unless_absent(int r) {
+        return error_is_shortage(r) || r == -EIO || r == -EACCES || r == -EPERM ? r : 0;
+}
+
 /* What libudev gives as NULL may be absent, or could not be read: what it left in errno tells, which is to be 0 before. */
 static int absent(void) {
-        return error_is_shortage(-errno) || errno == EIO || errno == EACCES || errno == EPERM ? -errno : 0;
+        return unless_absent(-errno);
 }
 
 static int compare_ports(const void *a, const void *b) {
@@ -226,53 +233,98 @@ static int properties_acquire(struct udev_device *from, Device *device) {
         return 0;
 }
 
-/* What stands above the device: its driver, and the PCI device, which is the parent or, of a subfunction, the parent's. */
-static int parent_acquire(struct udev_device *from, Device *device) {
-        struct udev_device *parent, *pci;
-        const char *driver, *vendor, *id, *subsystem;
-        char text[32], path[320];
+/* The name of what a link in a directory of sysfs points to. */
+static int link_name_read(const char *directory, const char *link, size_t size, char *ret) {
+        char path[PATH_MAX], target[PATH_MAX];
+        const char *name;
+        ssize_t n;
+
+        snprintf(path, sizeof(path), "%s/%s", directory, link);
+        n = readlink(path, target, sizeof(target) - 1);
+        if (n < 0)
+                return -errno;
+        target[n] = 0;
+
+        name = strrchr(target, '/');
+        name = name ? name + 1 : target;
+        if (strlen(name) >= size)
+                return -ENAMETOOLONG;
+        strcpy(ret, name);
+        return 0;
+}
+
+/* Cuts a device's path in sysfs to that of the next device above it; 0: there is none. Not by libudev, which opens each
+ * directory on the way. */
+static int parent_find(char *path, size_t size, char *ret_subsystem) {
+        char *slash;
         int r;
 
-        errno = 0;
-        parent = udev_device_get_parent(from);
-        driver = parent ? udev_device_get_driver(parent) : NULL;
-        if (!driver && (r = absent()) < 0)
-                return r;
-        if (string_copy(&device->driver, driver) < 0)
-                return -ENOMEM;
-
-        errno = 0;
-        subsystem = parent ? udev_device_get_subsystem(parent) : NULL;
-        if (!subsystem && (r = absent()) < 0)
-                return r;
-        errno = 0;
-        pci = streq_ptr(subsystem, "pci") ? parent : udev_device_get_parent_with_subsystem_devtype(from, "pci", NULL);
-        if (!pci)
-                return absent();
-        if (string_copy(&device->pci, udev_device_get_sysname(pci)) < 0)
-                return -ENOMEM;
-
-        errno = 0;
-        vendor = udev_device_get_sysattr_value(pci, "vendor");
-        id = udev_device_get_sysattr_value(pci, "device");
-        if ((!vendor || !id) && (r = absent()) < 0)
-                return r;
-        if (vendor && id) {
-                snprintf(text, sizeof(text), "%04lx:%04lx", strtoul(vendor, NULL, 16), strtoul(id, NULL, 16));
-                if (string_copy(&device->pci_id, text) < 0)
-                        return -ENOMEM;
+        while ((slash = strrchr(path, '/')) && startswith(path, DEVICES_PATH)) {
+                *slash = 0;
+                r = link_name_read(path, "subsystem", size, ret_subsystem);
+                if (r >= 0)
+                        return 1;
+                r = unless_absent(r);
+                if (r < 0)
+                        return r;
         }
-
-        snprintf(path, sizeof(path), "%s/physfn", udev_device_get_syspath(pci));
-        if (streq_ptr(subsystem, "auxiliary") && strstr(udev_device_get_sysname(parent), ".sf."))
-                device->function = FUNCTION_SF;
-        else if (access(path, F_OK) >= 0)
-                device->function = FUNCTION_VF;
-        else if ((r = absent()) < 0)
-                return r;
-        else
-                device->function = FUNCTION_PF;
         return 0;
+}
+
+static int pci_acquire(const char *path, Device *device) {
+        _cleanup_close_ int fd = -EBADF;
+        char vendor[32], id[32], text[32];
+        int r;
+
+        if (string_copy(&device->pci, strrchr(path, '/') + 1) < 0)
+                return -ENOMEM;
+        fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0)
+                return unless_absent(-errno);
+
+        r = line_read_at(fd, "vendor", sizeof(vendor), vendor);
+        if (r >= 0)
+                r = line_read_at(fd, "device", sizeof(id), id);
+        if (r < 0)
+                r = unless_absent(r);
+        else {
+                snprintf(text, sizeof(text), "%04lx:%04lx", strtoul(vendor, NULL, 16), strtoul(id, NULL, 16));
+                r = string_copy(&device->pci_id, text);
+        }
+        if (r < 0)
+                return r;
+
+        r = faccessat(fd, "physfn", F_OK, 0) < 0 ? unless_absent(-errno) : 1;
+        device->function = r > 0 ? FUNCTION_VF : FUNCTION_PF;
+        return MIN_OF(r, 0);
+}
+
+/* What stands above the device: its driver, and the PCI device, which is the parent or, of a subfunction, the parent's. */
+static int parent_acquire(const char *syspath, Device *device) {
+        char path[PATH_MAX], subsystem[64], driver[256];
+        bool subfunction;
+        int r;
+
+        snprintf(path, sizeof(path), "%s", syspath);
+        r = parent_find(path, sizeof(subsystem), subsystem);
+        if (r <= 0)
+                return r;
+
+        r = link_name_read(path, "driver", sizeof(driver), driver);
+        r = r < 0 ? unless_absent(r) : string_copy(&device->driver, driver);
+        if (r < 0)
+                return r;
+
+        subfunction = streq(subsystem, "auxiliary") && strstr(strrchr(path, '/'), ".sf.");
+        while (!streq(subsystem, "pci")) {
+                r = parent_find(path, sizeof(subsystem), subsystem);
+                if (r <= 0)
+                        return r;
+        }
+        r = pci_acquire(path, device);
+        if (subfunction)
+                device->function = FUNCTION_SF;
+        return r;
 }
 
 int device_instance_acquire(const char *name, uint64_t *ret_instance) {
@@ -296,7 +348,7 @@ bool leftover_is_there(const char *name, uint64_t stamp) {
 
 static int device_fill(struct udev *udev, struct udev_device *from, AcquireFlags flags, Device *device) {
         _cleanup_close_ int fd = -EBADF;
-        const char *node_type;
+        char text[64];
         bool udevd = udevd_is_running();
         int r;
 
@@ -306,16 +358,16 @@ static int device_fill(struct udev *udev, struct udev_device *from, AcquireFlags
 
         device->has_database = !udevd || udev_device_get_is_initialized(from) > 0;
         device->settled = device->has_database;
-        errno = 0;
-        node_type = udev_device_get_sysattr_value(from, "node_type");
-        if (!node_type && (r = absent()) < 0)
+        r = line_read_at(fd, "node_type", sizeof(text), text);
+        if (r < 0 && unless_absent(r) < 0)
                 return r;
-        device->rnic = node_type && strtol(node_type, NULL, 10) == NODE_TYPE_RNIC;
+        device->rnic = r >= 0 && strtol(text, NULL, 10) == NODE_TYPE_RNIC;
 
-        r = string_copy(&device->node_guid, udev_device_get_sysattr_value(from, "node_guid"));
+        r = line_read_at(fd, "node_guid", sizeof(text), text);
+        r = r < 0 ? unless_absent(r) : string_copy(&device->node_guid, text);
         if (r < 0)
                 return r;
-        r = parent_acquire(from, device);
+        r = parent_acquire(udev_device_get_syspath(from), device);
         if (r < 0)
                 return r;
         if (flags & ACQUIRE_PROPERTIES) {
