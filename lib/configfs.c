@@ -4,6 +4,7 @@
 
 #include "configfs.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
@@ -44,8 +45,12 @@ int directory_close(int fd) {
 }
 
 int device_directory_check(int rdma_cm_fd, const char *name, int directory_fd) {
+        _Alignas(struct dirent64) char entries[1024];
         struct stat open, found;
 
+        /* An rmdir takes the files away first and the name last. Whoever lists the directory waits until it is done. */
+        if (getdents64(rdma_cm_fd, entries, sizeof(entries)) < 0 && errno != ENOENT)
+                return -errno;
         if (fstat(directory_fd, &open) < 0 || fstatat(rdma_cm_fd, name, &found, AT_SYMLINK_NOFOLLOW) < 0)
                 return -errno;
         return open.st_ino == found.st_ino;

@@ -24,7 +24,8 @@ static inline void directory_closep(const int *fd) {
         (void) directory_close(*fd);
 }
 
-/* 1: the name leads to the directory behind the fd, 0: to another one, -ENOENT: to none. */
+/* 1: the name leads to the directory behind the fd, 0: to another one, -ENOENT: to none. Waits for an rmdir that is under way
+ * (fs/namei.c: it holds the directory above). */
 int device_directory_check(int rdma_cm_fd, const char *name, int directory_fd);
 
 /* -EEXIST: is there. -ENODEV: rdma_cm knows no such device (yet). -ENOTDIR: made, but no ports/ appeared in it, so this is not
@@ -38,7 +39,8 @@ int device_directory_has_port(int directory_fd, unsigned port);
 
 /* Opens anew at each call, since an open attribute goes on giving the old value. -ENOENT: this kernel has no such attribute,
  * -ENODEV: the device has gone, or the directory. -ENOENT is also the answer where the directory is removed
- * within the call (fs/configfs/file.c: frag_dead). -EBADMSG: the text is no value. */
+ * within the call (fs/configfs/file.c: frag_dead) or is just being removed (dir.c: its files go before its ports):
+ * device_directory_check() tells. -EBADMSG: the text is no value. */
 int attribute_read(int directory_fd, unsigned port, Attribute attribute, int *ret_value);
 
 /* One write(2). -ENOENT, -ENODEV: as above. -EINVAL for a mode: the port cannot do it, as only the two right texts are ever written. -EMSGSIZE: a short write. */

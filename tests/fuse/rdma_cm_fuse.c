@@ -51,7 +51,7 @@ static Node *lookup_attribute(Node *parent, const char *name) {
         int a = attribute_from_name(name);
         Node *n;
 
-        if (a < 0 || parent->dead || (a == ATTRIBUTE_TOS && !fake.have_tos))
+        if (a < 0 || parent->dead || parent->parent->parent->emptied || (a == ATTRIBUTE_TOS && !fake.have_tos))
                 return NULL;
 
         n = node_new(parent, KIND_ATTRIBUTE, name, parent->port);
@@ -218,10 +218,16 @@ static void fake_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name) {
 
         pthread_mutex_lock(&fake.lock);
         if (p->kind == KIND_RDMA_CM && !p->dead) {
-                Effect e = access_begin(fuse_req_ctx(req)->pid, &w);
+                Effect e;
 
                 n = node_child(p, name);
+                if (n)
+                        n->emptied = true;
+                e = access_begin(fuse_req_ctx(req)->pid, &w);
+                n = node_child(p, name);
                 r = e.action == ACTION_ERRNO ? -e.number : n ? 0 : -ENOENT;
+                if (n)
+                        n->emptied = r == 0;
                 if (r == 0) {
                         ports_notify_delete(n);
                         node_kill(n);

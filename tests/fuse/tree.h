@@ -35,6 +35,7 @@ typedef struct Node {
         gid_t gid;
         struct timespec atime, mtime, ctime;
         bool dead;
+        bool emptied;                   /* a device's directory within rmdir: its files have gone, its name has not */
 } Node;
 
 Node *node_new(Node *parent, Kind kind, const char *name, unsigned port);

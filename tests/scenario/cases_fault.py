@@ -4,6 +4,7 @@
 
 import errno
 import signal
+import subprocess
 import time
 
 from world import URGENT, check, equal, matches, scenario, shell
@@ -153,6 +154,28 @@ def directory_vanishes(w):
 
 
 @scenario(rows=[27], rings="fuse")
+def directory_within_its_removal(w):
+    """Another program's rmdir has taken the files, and not yet the name: no reason to say that this kernel has no such files."""
+    w.add("mock0")
+    w.policy(V1_104)
+    w.start()
+    w.await_port("mock0", 1, "ok", "ok")
+    w.fault("rmdir", "block", device="mock0")
+    other = subprocess.Popen(["rmdir", f"{w.configfs_path}/rdma_cm/mock0"])
+    w.wait_until(lambda: w.accesses("rmdir", program="rmdir"), "the rmdir is under way")
+    w.uevent("change", "mock0")
+    w.wait_until(lambda: w.status()["daemon"]["blocked"], "roced waits for it", 15)
+    w.release()
+    equal(other.wait(10), 0, "exit of rmdir")
+    w.wait_until(lambda: not w.status()["daemon"]["blocked"] and w.directories(), "the directory is made again")
+    w.await_port("mock0", 1, "ok", "ok")
+    equal([r["MESSAGE"] for r in w.worst(4) if "blocked" not in r["MESSAGE"] and "answer" not in r["MESSAGE"]], [], "warnings")
+    equal(len(w.changes()), 2, "changes told")
+    w.foreign_write("mock0", 1, "tos", "8")
+    w.await_kernel("mock0", 1, tos=104)
+
+
+@scenario(rows=[27], rings="fuse")
 def directory_vanishes_from_a_look(w):
     """Who only looks makes none, and says then that nobody knows."""
     w.add("mock0")
@@ -233,6 +256,23 @@ def blocked_while_running(w):
     w.await_port("mock1", 1, "ok", "ok")
     w.check_pings(1)
     w.await_status("^(?!.*mock1)")
+
+
+@scenario(rows=[39], rings="fuse")
+def blocked_at_one_value(w):
+    """Of what does not block nothing is told: what was changed before is no change once more."""
+    w.add("mock0", ["v1v2", "v1v2"])
+    w.policy(V1_104)
+    w.start()
+    w.await_port("mock0", 2, "ok", "ok")
+    w.fault("read", "block", device="mock0", port=2, attribute="mode")
+    w.uevent("change", "mock0")
+    w.await_port("mock0", 2, mode="failed", tos="ok", timeout=15)
+    w.await_port("mock0", 1, "ok", "ok")
+    w.release()
+    w.await_port("mock0", 2, "ok", "ok")
+    equal(len(w.changes()), 4, "changes told")
+    equal(len(w.worst(3)), 2, "that it blocks, and what that means for the value")
 
 
 @scenario(rows=[39], rings="fuse")
