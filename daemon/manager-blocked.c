@@ -78,9 +78,21 @@ static int entry_begin_report(DeviceEntry *entry, const Job *job) {
         return 0;
 }
 
+static void verdict_block(Verdict *verdict, const Manager *manager, const Job *job, Now now) {
+        verdict->state = STATE_FAILED;
+        verdict->reason = REASON_BLOCKED;
+        verdict->step = atomic_load(&job->progress.step);
+        verdict->blocked_sec = (unsigned) (manager_access_usec(manager, now.monotonic_usec) / USEC_PER_SEC);
+        verdict->error = 0;
+        verdict->readback = VALUE_NONE;
+        verdict->tried = false;
+}
+
+/* Of values that are not held up nothing is new, unless the report itself is. */
 static void entry_blocked(Manager *manager, DeviceEntry *entry, const Job *job, Now now) {
         unsigned port = atomic_load(&job->progress.port);
         int attribute = atomic_load(&job->progress.attribute);
+        bool is_new = !entry->report;
 
         if (entry_begin_report(entry, job) < 0)
                 return;
@@ -88,19 +100,15 @@ static void entry_blocked(Manager *manager, DeviceEntry *entry, const Job *job, 
         for (size_t i = 0; i < entry->report->n_ports; i++)
                 for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++) {
                         Verdict *verdict = entry->report->ports[i].verdicts + a;
+                        bool blocked = verdict->wanted != VALUE_NONE &&
+                                       (port == 0 || port == entry->report->ports[i].number) &&
+                                       (attribute < 0 || attribute == (int) a);
 
-                        if (verdict->wanted == VALUE_NONE || (port != 0 && port != entry->report->ports[i].number) ||
-                            (attribute >= 0 && attribute != (int) a))
-                                continue;
-                        verdict->state = STATE_FAILED;
-                        verdict->reason = REASON_BLOCKED;
-                        verdict->step = atomic_load(&job->progress.step);
-                        verdict->blocked_sec = (unsigned) (manager_access_usec(manager, now.monotonic_usec) / USEC_PER_SEC);
-                        verdict->error = 0;
-                        verdict->readback = VALUE_NONE;
-                        verdict->tried = false;
+                        if (blocked)
+                                verdict_block(verdict, manager, job, now);
+                        if (blocked || is_new)
+                                entry_tell(manager, entry, i, a, false, now);
                 }
-        entry_tell_ports(manager, entry, false, now);
 }
 
 void manager_check_blocked(Manager *manager, Now now) {

@@ -19,8 +19,8 @@ void manager_end_blocked(Manager *manager, const Job *job, Now now);
 /* Makes the entry's ports those of the report, keeping the stories of ports that stay. */
 int entry_adopt_ports(DeviceEntry *entry, const DeviceReport *report, bool same_instance);
 
-/* Takes the verdicts of the entry's report into its ports' stories. */
-void entry_tell_ports(Manager *manager, DeviceEntry *entry, bool new_instance, Now now);
+/* Takes a verdict of the entry's report, of the port at that place, into its story. */
+void entry_tell(Manager *manager, DeviceEntry *entry, size_t port, Attribute attribute, bool new_instance, Now now);
 
 /* Adds what a report tells, against what is known of the entry before it is taken in. True: there was something to count. */
 bool counters_add_report(Counters *counters, const DeviceEntry *entry, const DeviceReport *report);

@@ -161,22 +161,23 @@ static void entry_gone(Manager *manager, DeviceEntry *entry, DeviceReport *repor
                 entry_plan_retry(entry, now);
 }
 
-void entry_tell_ports(Manager *manager, DeviceEntry *entry, bool new_instance, Now now) {
+void entry_tell(Manager *manager, DeviceEntry *entry, size_t port, Attribute attribute, bool new_instance, Now now) {
+        StoryContext context = {
+                .report = entry->report, .port = entry->report->ports + port, .attribute = attribute,
+                .trigger = entry->job_trigger, .new_instance = new_instance, .now = now,
+        };
+
+        if (story_update(entry->ports[port].stories + attribute, context.port->verdicts + attribute, &context))
+                manager->changed = true;
+}
+
+static void entry_tell_ports(Manager *manager, DeviceEntry *entry, bool new_instance, Now now) {
         for (size_t i = 0; i < entry->report->n_ports; i++) {
-                PortReport *port = entry->report->ports + i;
+                const PortReport *port = entry->report->ports + i;
 
-                for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++) {
-                        if (entry->report->changed_hands && !port->verdicts[a].tried)
-                                continue;
-
-                        StoryContext context = {
-                                .report = entry->report, .port = port, .attribute = a,
-                                .trigger = entry->job_trigger, .new_instance = new_instance, .now = now,
-                        };
-
-                        if (story_update(entry->ports[i].stories + a, port->verdicts + a, &context))
-                                manager->changed = true;
-                }
+                for (Attribute a = 0; a < _ATTRIBUTE_MAX; a++)
+                        if (!entry->report->changed_hands || port->verdicts[a].tried)
+                                entry_tell(manager, entry, i, a, new_instance, now);
 
                 if (port->verdicts[ATTRIBUTE_MODE].reason == REASON_MODE_REFUSED) {
                         entry->ports[i].refused_mode = port->verdicts[ATTRIBUTE_MODE].wanted;
