@@ -10,7 +10,8 @@
  *           iWARP; all ports must have a network device then, which the core asks for their state.
  *           nocm: the ports have no connection manager, rdma_cm ignores the device.
  *           hang: iWARP only. Listening takes that long, with the lock of rdma_cm held: start a listener on
- *           the wildcard address, then add the device, and all of rdma_cm stands still meanwhile.
+ *           the wildcard address, then add the device, and all of rdma_cm stands still until then, or until
+ *           the one who adds it is killed.
  *   del NAME
  *   clear
  *           Deletes all of them, whatever their names are by now.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What the kernel asks of a device of rdma_mock. Knows nothing of commands, and changes nothing. */
 
-#include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/netdevice.h>
+#include <linux/sched.h>
 #include <linux/version.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
@@ -229,7 +229,7 @@ static int mock_iw_create_listen(struct iw_cm_id *id, int backlog)
         unsigned int hang = to_mock(id->device)->hang;
 
         if (hang > 0)
-                msleep(hang * 1000);
+                schedule_timeout_killable(hang * HZ);
         return -EOPNOTSUPP;
 }
 
