@@ -173,3 +173,17 @@ def daemon_not_as_root(w):
     told = [line for line in process.stderr.splitlines() if line] + [r["MESSAGE"] for r in w.worst(3)]
     check(told, "nothing said")
     equal(w.accesses(), [], "accesses")
+
+
+@scenario(rings="fuse")
+def daemon_options(w):
+    """What it is asked about itself it says, and what it does not know it refuses, before anything is touched."""
+    version = w.check_exit(w.run(["roced", "--version"]), 0).stdout
+    matches(r"^roced \d+\.\d+", version, "version")
+    equal(version.split()[1], w.rocectl("--version").stdout.split()[1], "version of roced, and of rocectl")
+    for option in ("-h", "--help"):
+        matches(r"(?s)^Usage: roced.*--policy FILE.*--version.*roced\(8\)", w.check_exit(w.run(["roced", option]), 0).stdout, option)
+    matches("unrecognized option '--polcy'", w.check_exit(w.run(["roced", "--polcy", "x"]), 2).stderr, "a misspelt option")
+    matches("requires an argument", w.check_exit(w.run(["roced", "--policy"]), 2).stderr, "an option without its file")
+    matches("unexpected argument 'x'; try --help", w.check_exit(w.run(["roced", "x"]), 2).stderr, "an argument")
+    check(not os.path.exists("/run/roced/state.json"), "a state file is there")

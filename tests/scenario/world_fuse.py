@@ -401,10 +401,15 @@ class FuseWorld(World):
         return "\n".join(lines)
 
     def close(self):
-        """The namespaces end with the process, and all that runs in them."""
-        if self.daemon and self.running():
-            self.daemon.kill()
+        """The namespaces end with the process, and all that runs in them; the daemon in its own way, so that what it counts of its
+        lines is written."""
         self.clear_faults()
+        if self.daemon and self.running():
+            self.daemon.terminate()
+            try:
+                self.daemon.wait(5)
+            except subprocess.TimeoutExpired:
+                self.daemon.kill()
 
 
 FILES_BACK = {v: k for k, v in FILES.items()}
