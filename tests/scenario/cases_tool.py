@@ -3,6 +3,7 @@
 """rocectl status, plan and apply: what they show, what they do, how they exit."""
 
 import json
+import os
 import re
 
 from world import POLICY, check, equal, matches, scenario
