@@ -184,7 +184,7 @@ static int ports_acquire(struct udev *udev, int device_fd, bool check_netdev, De
 
         while ((errno = 0, entry = readdir(directory))) {
                 char *end;
-                unsigned long number = strtoul(entry->d_name, &end, 10);
+                unsigned long long number = strtoull(entry->d_name, &end, 10);
                 Port *ports;
 
                 if (entry->d_name[0] < '1' || entry->d_name[0] > '9' || *end || number > UINT32_MAX)
