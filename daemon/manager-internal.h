@@ -40,5 +40,4 @@ static inline uint64_t retry_spell(unsigned retries) {
 }
 
 bool entry_is_compliant(const DeviceEntry *entry);
-bool port_has_failed(const PortEntry *port); /* an attribute of it has */
 uint64_t entry_late_deadline(const DeviceEntry *entry);

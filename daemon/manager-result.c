@@ -24,10 +24,6 @@ static bool port_has_state(const PortEntry *port, State state) {
         return false;
 }
 
-bool port_has_failed(const PortEntry *port) {
-        return port_has_state(port, STATE_FAILED);
-}
-
 static bool entry_has_state(const DeviceEntry *entry, State state) {
         for (size_t i = 0; i < entry->n_ports; i++)
                 if (port_has_state(entry->ports + i, state))
