@@ -353,7 +353,8 @@ int main(int argc, char **argv) {
         if (code >= 0)
                 return code;
 
-        log_open(false, false);
+        /* In a container, or by hand, the journal does not know the records for those of roced.service. */
+        log_open(!getenv("INVOCATION_ID"), false);
         if (geteuid() != 0) {
                 fprintf(stderr, "%s: must run as root: only root may write to configfs\n", program_invocation_short_name);
                 return EXIT_FAILURE;

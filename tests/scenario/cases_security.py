@@ -136,7 +136,8 @@ def names_are_not_obeyed(w):
               f"a control character in {text[-300:]!r}")
     for note in w.notes:
         matches(r"^([A-Z_]+=[^\n]*\n?)+$", note["_text"], "notification")
-    allowed = {"MESSAGE", "PRIORITY", "MESSAGE_ID", "ERRNO", "SYSLOG_IDENTIFIER", "CODE_FILE", "CODE_LINE", "CODE_FUNC", "_heard"}
+    allowed = {"MESSAGE", "PRIORITY", "MESSAGE_ID", "ERRNO", "SYSLOG_IDENTIFIER", "OBJECT_SYSTEMD_UNIT", "CODE_FILE", "CODE_LINE",
+               "CODE_FUNC", "_heard"}
     fields = {k for r in w.records() for k in r if not k.startswith("ROCED_")}
     check(fields <= allowed, f"fields of a record: {fields - allowed}")
     equal({r["ROCED_STATE"] for r in w.records() if "ROCED_READBACK" in r}, {"ok"}, "states told of changes")
