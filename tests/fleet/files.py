@@ -6,6 +6,8 @@ import os
 TOP = os.path.join(os.path.dirname(os.path.realpath(__file__)), '../..')
 FLEET = os.path.join(TOP, 'docs/fleet')
 RULES = os.path.join(FLEET, 'prometheus/roced.rules.yml')
+MANIFEST = os.path.join(FLEET, 'kubernetes/roced.yaml')
+CONTAINERFILE = os.path.join(FLEET, 'kubernetes/Containerfile')
 TOOLS = os.environ.get('ROCED_CACHE', '/var/cache/roced-tests') + '/tools/usr/bin'
 
 

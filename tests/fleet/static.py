@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What can be said of the files without a machine to try them on, by the tools that read them in earnest."""
 
+import hashlib
 import json
 import os
 import re
@@ -10,7 +11,8 @@ import tempfile
 
 import yaml
 
-from files import FLEET, RULES, TOOLS, TOP, read
+import manifest
+from files import FLEET, MANIFEST, RULES, TOOLS, TOP, read
 
 PROMTOOL = f'{TOOLS}/promtool'
 
@@ -73,4 +75,21 @@ def dashboard():
                     raise AssertionError(f'{panel["title"]} lies on {other}, or outside')
 
 
-CHECKS = [alert_rules, alert_table, prometheus_configuration, dashboard]
+def kubernetes():
+    """The manifest is as the API has it, mounts what there is, and names this version and its own policy."""
+    documents = manifest.load(MANIFEST)
+    template = documents['DaemonSet']['spec']['template']
+    version = re.search(r"version: '(.*)'", read(TOP, 'meson.build'))[1]
+    volumes = {volume['name'] for volume in template['spec']['volumes']}
+    for container in template['spec']['containers']:
+        mounted = {mount['name'] for mount in container['volumeMounts']}
+        if mounted - volumes:
+            raise AssertionError(f'{container["name"]} mounts {mounted - volumes}, which are no volumes')
+        if not container['image'].endswith(f':{version}'):
+            raise AssertionError(f'{container["image"]}, and the version is {version}')
+    sha256 = hashlib.sha256(documents['ConfigMap']['data']['policy.yaml'].encode()).hexdigest()
+    if template['metadata']['annotations']['roced/policy'] != sha256:
+        raise AssertionError(f'the annotation roced/policy is not {sha256}')
+
+
+CHECKS = [alert_rules, alert_table, prometheus_configuration, dashboard, kubernetes]

@@ -208,4 +208,4 @@ def fleet_others(w):
         with open(f"{FILES}/status/{OTHER}.json") as f:
             equal(json.load(f)["compliant"], True, "status that was kept")
     operator.run("compat", 3)
-    equal(sorted(operator.left), ["check", "report"], "blocks of the guide that are left to the canary's scenario")
+    equal(sorted(operator.left), ["check", "node", "report"], "blocks of the guide that are left to the canary and to tests/fleet/pod")

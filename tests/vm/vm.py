@@ -58,6 +58,7 @@ class Vm:
         self.overlays = []              # directories to lay over the disk before it boots
         self.files = {}                 # guest path: contents, likewise
         self.initrd = os.path.join(image, 'initrd')
+        self.drives = []                # file systems that the guest finds at /dev/vde and on
         self.shell = False
         self.process = None
         self.qemu = None                # its exit code
@@ -144,7 +145,8 @@ class Vm:
                    '-append', kernel_line,
                    '-device', 'virtio-rng-pci']
         for index, (path, snapshot) in enumerate([(os.path.join(self.image, 'disk.img'), 'on'), (self.payload, 'on'),
-                                                  (self._make_run_drive(), 'on'), (out, 'off')]):
+                                                  (self._make_run_drive(), 'on'), (out, 'off'),
+                                                  *[(drive, 'on') for drive in self.drives]]):
             command += ['-drive', f'file={path},if=none,id=drive{index},format=raw,snapshot={snapshot},cache=unsafe',
                         '-device', f'virtio-blk-pci,drive=drive{index},addr={0x10 + index:x}.0']
         for parent in PCI_PARENTS:
