@@ -33,6 +33,8 @@ void log_open(bool foreign, bool quiet) {
         log_foreign = foreign;
         log_quiet = quiet;
         stderr_is_journal = stderr_leads_to_journal();
+        /* A line each time, not a word. */
+        (void) setvbuf(stderr, NULL, _IOLBF, 0);
 }
 
 void record_add(Record *record, const char *name, const char *value) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Takes device snapshots from sysfs and the udev database with libudev. Knows no policy and no configfs.
+/* Takes device snapshots from sysfs, and from the udev database with libudev. Knows no policy and no configfs.
  *
  * libibverbs is not used here: it shows only devices that have a provider library in user space, and an open context
  * pins the driver's module. */
@@ -346,17 +346,54 @@ bool leftover_is_there(const char *name, uint64_t stamp) {
         return stamp != 0 && udevd_is_running() && leftover_stamp_acquire(name) == stamp;
 }
 
-static int device_fill(struct udev *udev, struct udev_device *from, AcquireFlags flags, Device *device) {
+/* Where a device stands in sysfs; -ENODEV: nowhere (any more). */
+static int device_path_acquire(const char *name, size_t size, char *ret) {
+        char link[sizeof(CLASS_PATH) + DEVICE_NAME_LENGTH_MAX + 2], target[PATH_MAX];
+        const char *path = target;
+        ssize_t n;
+
+        snprintf(link, sizeof(link), CLASS_PATH "/%s", name);
+        n = readlink(link, target, sizeof(target) - 1);
+        if (n < 0)
+                return errno == ENOENT ? -ENODEV : -errno;
+        target[n] = 0;
+
+        while (startswith(path, "../"))
+                path += strlen("../");
+        return (size_t) snprintf(ret, size, "/sys/%s", path) < size ? 0 : -ENAMETOOLONG;
+}
+
+static int properties_read(struct udev *udev, Device *device) {
+        _cleanup_(udev_device_unrefp) struct udev_device *from = NULL;
+        uint64_t after = 0;
+        int r;
+
+        errno = 0;
+        from = udev_device_new_from_subsystem_sysname(udev, "infiniband", device->name);
+        if (from)
+                return properties_acquire(from, device);
+
+        r = absent() ?: device_instance_acquire(device->name, &after);
+        /* One that is there and cannot be had has not gone, or it would be let go. */
+        return r < 0 ? r : after == device->instance ? -EAGAIN : -ENODEV;
+}
+
+static int device_fill(AcquireFlags flags, Device *device) {
+        _cleanup_(udev_unrefp) struct udev *udev = NULL;
         _cleanup_close_ int fd = -EBADF;
-        char text[64];
+        char path[PATH_MAX], text[64];
         bool udevd = udevd_is_running();
         int r;
 
-        fd = open(udev_device_get_syspath(from), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        r = device_path_acquire(device->name, sizeof(path), path);
+        if (r < 0)
+                return r;
+        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0)
                 return errno == ENOENT ? -ENODEV : -errno;
 
-        device->has_database = !udevd || udev_device_get_is_initialized(from) > 0;
+        /* What libudev says as well, which opens each directory on the way to it. */
+        device->has_database = !udevd || leftover_stamp_acquire(device->name) != 0;
         device->settled = device->has_database;
         r = line_read_at(fd, "node_type", sizeof(text), text);
         if (r < 0 && unless_absent(r) < 0)
@@ -367,11 +404,14 @@ static int device_fill(struct udev *udev, struct udev_device *from, AcquireFlags
         r = r < 0 ? unless_absent(r) : string_copy(&device->node_guid, text);
         if (r < 0)
                 return r;
-        r = parent_acquire(udev_device_get_syspath(from), device);
+        r = parent_acquire(path, device);
         if (r < 0)
                 return r;
+
+        if (flags != 0 && !(udev = udev_new()))
+                return -ENOMEM;
         if (flags & ACQUIRE_PROPERTIES) {
-                r = properties_acquire(from, device);
+                r = properties_read(udev, device);
                 if (r < 0)
                         return r;
         }
@@ -379,8 +419,6 @@ static int device_fill(struct udev *udev, struct udev_device *from, AcquireFlags
 }
 
 int device_acquire(const char *name, AcquireFlags flags, Device **ret) {
-        _cleanup_(udev_unrefp) struct udev *udev = NULL;
-        _cleanup_(udev_device_unrefp) struct udev_device *from = NULL;
         _cleanup_(device_freep) Device *device = NULL;
         uint64_t after = 0;
         int r;
@@ -392,19 +430,7 @@ int device_acquire(const char *name, AcquireFlags flags, Device **ret) {
         r = device_instance_acquire(name, &device->instance);
         if (r < 0)
                 return r;
-
-        udev = udev_new();
-        if (!udev)
-                return -ENOMEM;
-        errno = 0;
-        from = udev_device_new_from_subsystem_sysname(udev, "infiniband", name);
-        if (!from) {
-                r = absent() ?: device_instance_acquire(name, &after);
-                /* One that is there and cannot be had has not gone, or it would be let go. */
-                return r < 0 ? r : after == device->instance ? -EAGAIN : -ENODEV;
-        }
-
-        r = device_fill(udev, from, flags, device);
+        r = device_fill(flags, device);
         if (r < 0)
                 return r;
 
@@ -429,26 +455,30 @@ static unsigned slot_support(int directory_fd, const char *slot) {
 
 int port_support_acquire(const char *device, unsigned port, unsigned *ret_support) {
         _cleanup_(closedirp) DIR *directory = NULL;
-        char path[sizeof(CLASS_PATH) + DEVICE_NAME_LENGTH_MAX + 64], slot_name[16];
+        char path[sizeof(CLASS_PATH) + DEVICE_NAME_LENGTH_MAX + 64], slot[sizeof(path) + 16];
         struct dirent *entry;
         unsigned support = 0;
 
         if (!device_name_is_valid(device))
                 return -EINVAL;
 
+        /* A port that can both has both default GIDs, and these stand at the start of a table of up to thousands. */
         snprintf(path, sizeof(path), CLASS_PATH "/%s/ports/%u/gid_attrs/types", device, port);
+        for (unsigned i = 0; i < DEFAULT_GIDS; i++) {
+                snprintf(slot, sizeof(slot), "%s/%u", path, i);
+                support |= slot_support(AT_FDCWD, slot);
+        }
+        if (support == (SUPPORT_V1 | SUPPORT_V2)) {
+                *ret_support = support;
+                return 0;
+        }
+
         directory = opendir(path);
         if (!directory) {
                 if (errno != ENOENT)
                         return -errno;
                 *ret_support = 0;
                 return 0;
-        }
-
-        /* A port that can both has both default GIDs, and these stand at the start of a table of up to thousands. */
-        for (unsigned slot = 0; slot < DEFAULT_GIDS; slot++) {
-                snprintf(slot_name, sizeof(slot_name), "%u", slot);
-                support |= slot_support(dirfd(directory), slot_name);
         }
 
         /* An empty slot answers EINVAL, and slots may be missing. */

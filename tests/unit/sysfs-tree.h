@@ -67,7 +67,7 @@ static inline void put_device(const char *name, const char *parent) {
         put_link(at("%s/subsystem", directory), "/sys/class/infiniband");
         if (parent)
                 put_link(at("%s/device", directory), parent);
-        put_link(at("/sys/class/infiniband/%s", name), directory);
+        put_link(at("/sys/class/infiniband/%s", name), at("../..%s", directory + strlen("/sys")));
 }
 
 static inline void put_pci(const char *directory, const char *driver, const char *vendor, const char *device) {
