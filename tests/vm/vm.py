@@ -133,13 +133,12 @@ class Vm:
         accel = os.environ.get('ROCED_ACCEL', 'tcg')
         kernel_line = KERNEL_LINE + (' quiet loglevel=3 systemd.show_status=false' if self.shell else '')
 
-        # One thread for both processors: with one each, QEMU 7.2 now and then shows a processor the breakpoint that the kernel
-        # on the other has put into its code for a moment, and the kernel panics. Without cx16 for a like reason: after
-        # cmpxchg16b part of a pointer may be left in the flags.
+        # One processor: QEMU 7.2 now and then shows one of two the breakpoint that the kernel on the other has put into its code for
+        # a moment, and the kernel panics. Without cx16 for a like reason: after cmpxchg16b part of a pointer may be left in the flags.
         # Whatever ends this process, the VM does not outlive it.
         command = ['setpriv', '--pdeathsig', 'KILL', 'qemu-system-x86_64', '-name', self.name,
                    '-machine', 'q35,sata=off,vmport=off,smbus=off',
-                   '-accel', 'tcg,thread=single' if accel == 'tcg' else accel, '-cpu', 'max,cx16=off', '-smp', '2', '-m', '1024',
+                   '-accel', accel, '-cpu', 'max,cx16=off', '-smp', '1', '-m', '1024',
                    '-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot',
                    '-kernel', os.path.join(self.image, 'vmlinuz'), '-initrd', self.initrd,
                    '-append', kernel_line,
