@@ -7,7 +7,7 @@ import os
 import subprocess
 
 from tool import program
-from world import Inotify, check, equal, matches, scenario
+from world import Inotify, check, equal, links_of_open_files, matches, scenario
 
 OPEN = 0x20             # of inotify
 TOS = "version: 1\nrules: [{match: any, tos: 8}]\n"
@@ -25,8 +25,7 @@ class Waiter:
 
     def listens(self):
         check(self.process.poll() is None, "rocectl wait does not wait")
-        directory = f"/proc/{self.process.pid}/fd"
-        return any("inotify" in os.readlink(f"{directory}/{fd}") for fd in os.listdir(directory))
+        return any("inotify" in link for link in links_of_open_files(self.process.pid))
 
     def ends(self, code):
         self.out, self.err = self.process.communicate(timeout=20 * self.w.factor)

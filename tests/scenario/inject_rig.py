@@ -11,7 +11,7 @@ import signal
 import socket
 from dataclasses import dataclass, field
 
-from world import check, equal
+from world import check, equal, links_of_open_files
 
 LOG = "/run/inject.log"
 COUNT = "/run/allocations"
@@ -210,16 +210,8 @@ class Rig:
 
     def check_files(self):
         """Files that stay open."""
-        directory = f"/proc/{self.w.daemon.pid}/fd"
-
         def links():
-            found = []
-            for fd in os.listdir(directory):
-                try:
-                    found.append(re.sub(r"\d+", "N", os.readlink(f"{directory}/{fd}")))
-                except FileNotFoundError:
-                    pass
-            return sorted(found)
+            return sorted(re.sub(r"\d+", "N", link) for link in links_of_open_files(self.w.daemon.pid))
         if self.files is None:
             self.files = links()
         self.wait(lambda: not [f for f in set(links()) if links().count(f) > self.files.count(f)],

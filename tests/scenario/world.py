@@ -64,6 +64,17 @@ def matches(pattern, text, what):
     check(re.search(pattern, text or ""), f"{what}: {text!r}, expected /{pattern}/")
 
 
+def links_of_open_files(pid):
+    """What a process has open at the moment, less what it closes in that moment."""
+    found = []
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            found.append(os.readlink(f"/proc/{pid}/fd/{fd}"))
+        except FileNotFoundError:
+            pass
+    return found
+
+
 class Inotify:
     """A watch on directories; readable when something happened there."""
     MODIFY, ATTRIB, CLOSE_WRITE, MOVED_TO, CREATE, DELETE, DELETE_SELF = 2, 4, 8, 128, 256, 512, 1024
@@ -325,14 +336,10 @@ class World:
     def open_files(self):
         """Those that stay: a socket of a notification that is being sent is none of them."""
         self.reload()
-        directory = f"/proc/{self.pid()}/fd"
         seen = []
 
         def settled():
-            try:
-                seen.append(sorted(re.sub(r"\d+", "N", os.readlink(f"{directory}/{fd}")) for fd in os.listdir(directory)))
-            except FileNotFoundError:
-                seen.append(None)
+            seen.append(sorted(re.sub(r"\d+", "N", link) for link in links_of_open_files(self.pid())))
             return seen[-1] and seen[-2:-1] == seen[-1:]
         self.wait_until(settled, "the files that it has open are the same twice")
         return seen[-1]
