@@ -59,6 +59,7 @@ class Vm:
         self.files = {}                 # guest path: contents, likewise
         self.initrd = os.path.join(image, 'initrd')
         self.drives = []                # file systems that the guest finds at /dev/vde and on
+        self.forwards = {}              # port of 127.0.0.1: port of the guest, which has the card 0000:00:09.0 then
         self.shell = False
         self.process = None
         self.qemu = None                # its exit code
@@ -153,6 +154,10 @@ class Vm:
         if self.wire:
             command += ['-netdev', f'socket,id=wire,fd={self.wire[0].fileno()}',
                         '-device', f'virtio-net-pci,netdev=wire,addr=08.0,mac=52:54:00:00:08:{self.wire[1]:02x}']
+        if self.forwards:
+            # The way back is 10.0.2.2, this machine's loopback; without a default route the guest has no other.
+            ports = ''.join(f',hostfwd=tcp:127.0.0.1:{here}-:{there}' for here, there in self.forwards.items())
+            command += ['-netdev', f'user,id=lan,ipv6=off{ports}', '-device', 'virtio-net-pci,netdev=lan,addr=09.0']
         if self.shell:
             command += ['-chardev', f'stdio,id=console,mux=on,signal=off,logfile={self.console}',
                         '-serial', 'chardev:console', '-mon', 'chardev=console,mode=readline']
