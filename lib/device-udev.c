@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "device.h"
+#include "file.h"
 
 #define CLASS_PATH "/sys/class/infiniband"
 #define DEVICES_PATH "/sys/devices/"
@@ -21,7 +22,6 @@
 
 /* The default GIDs stand at the start of the table; a network device that is not found there is asked for elsewhere. */
 #define NETDEV_SLOTS 16
-#define DEFAULT_GIDS 2
 
 DEFINE_CLEANUP(struct udev *, udev_unref)
 DEFINE_CLEANUP(struct udev_device *, udev_device_unref)
@@ -35,27 +35,6 @@ static int string_copy(char **destination, const char *source) {
 
         free(*destination);
         *destination = copy;
-        return 0;
-}
-
-/* Reads a one-line sysfs file below a directory fd; -ENODATA if it is empty. */
-static int line_read_at(int directory_fd, const char *path, size_t size, char *ret) {
-        _cleanup_close_ int fd = -EBADF;
-        char text[256];
-        ssize_t n;
-
-        fd = openat(directory_fd, path, O_RDONLY | O_CLOEXEC);
-        if (fd < 0)
-                return -errno;
-        n = read(fd, text, MIN_OF(size, sizeof(text)) - 1);
-        if (n < 0)
-                return -errno;
-        text[n] = 0;
-        text[strcspn(text, "\n")] = 0;
-        if (text[0] == 0)
-                return -ENODATA;
-
-        strcpy(ret, text);
         return 0;
 }
 
@@ -100,7 +79,7 @@ static int netdev_acquire(int device_fd, unsigned port, char **ret) {
 
         for (unsigned slot = 0; slot < NETDEV_SLOTS; slot++) {
                 snprintf(path, sizeof(path), "ports/%u/gid_attrs/ndevs/%u", port, slot);
-                r = line_read_at(device_fd, path, sizeof(name), name);
+                r = file_read_line(device_fd, path, sizeof(name), name);
                 if (r >= 0)
                         return string_copy(ret, name);
                 if (error_is_shortage(r))
@@ -119,7 +98,7 @@ static int netdev_acquire(int device_fd, unsigned port, char **ret) {
                 if (entry->d_name[0] == '.')
                         continue;
                 snprintf(path, sizeof(path), "device/net/%s/dev_port", entry->d_name);
-                r = line_read_at(device_fd, path, sizeof(number), number);
+                r = file_read_line(device_fd, path, sizeof(number), number);
                 if (r >= 0 && strtoul(number, NULL, 10) + 1 == port)
                         return string_copy(ret, entry->d_name);
                 if (error_is_shortage(r))
@@ -128,7 +107,7 @@ static int netdev_acquire(int device_fd, unsigned port, char **ret) {
         if (nets && (r = absent()) < 0)
                 return r;
 
-        r = line_read_at(device_fd, "parent", sizeof(name), name);
+        r = file_read_line(device_fd, "parent", sizeof(name), name);
         if (r >= 0)
                 return string_copy(ret, name);
         return error_is_shortage(r) ? r : 0;
@@ -150,7 +129,7 @@ static int port_acquire(struct udev *udev, int device_fd, bool rnic, bool check_
         int r;
 
         snprintf(path, sizeof(path), "ports/%u/link_layer", port->number);
-        r = line_read_at(device_fd, path, sizeof(text), text);
+        r = file_read_line(device_fd, path, sizeof(text), text);
         if (r < 0)
                 return r == -ENOENT ? -ENODEV : r;
         if (streq(text, "Ethernet"))
@@ -282,9 +261,9 @@ static int pci_acquire(const char *path, Device *device) {
         if (fd < 0)
                 return unless_absent(-errno);
 
-        r = line_read_at(fd, "vendor", sizeof(vendor), vendor);
+        r = file_read_line(fd, "vendor", sizeof(vendor), vendor);
         if (r >= 0)
-                r = line_read_at(fd, "device", sizeof(id), id);
+                r = file_read_line(fd, "device", sizeof(id), id);
         if (r < 0)
                 r = unless_absent(r);
         else {
@@ -363,19 +342,41 @@ static int device_path_acquire(const char *name, size_t size, char *ret) {
         return (size_t) snprintf(ret, size, "/sys/%s", path) < size ? 0 : -ENAMETOOLONG;
 }
 
-static int properties_read(struct udev *udev, Device *device) {
-        _cleanup_(udev_device_unrefp) struct udev_device *from = NULL;
+static int udev_device_acquire(struct udev *udev, const Device *device, struct udev_device **ret) {
         uint64_t after = 0;
         int r;
 
         errno = 0;
-        from = udev_device_new_from_subsystem_sysname(udev, "infiniband", device->name);
-        if (from)
-                return properties_acquire(from, device);
+        *ret = udev_device_new_from_subsystem_sysname(udev, "infiniband", device->name);
+        if (*ret)
+                return 0;
 
         r = absent() ?: device_instance_acquire(device->name, &after);
         /* One that is there and cannot be had has not gone, or it would be let go. */
         return r < 0 ? r : after == device->instance ? -EAGAIN : -ENODEV;
+}
+
+/* Twice: a line of the database that libudev has no memory for it leaves out, and does not tell. */
+static int properties_read(struct udev *udev, Device *device) {
+        _cleanup_(udev_device_unrefp) struct udev_device *from = NULL, *again = NULL;
+        struct udev_list_entry *entry;
+        size_t n = 0;
+        int r;
+
+        r = udev_device_acquire(udev, device, &from);
+        if (r >= 0)
+                r = properties_acquire(from, device);
+        if (r >= 0)
+                r = udev_device_acquire(udev, device, &again);
+        if (r < 0)
+                return r;
+
+        udev_list_entry_foreach(entry, udev_device_get_properties_list_entry(again)) {
+                if (!device_find_property(device, udev_list_entry_get_name(entry)))
+                        return -EAGAIN;
+                n++;
+        }
+        return n == device->n_properties ? 0 : -EAGAIN;
 }
 
 static int device_fill(AcquireFlags flags, Device *device) {
@@ -395,12 +396,12 @@ static int device_fill(AcquireFlags flags, Device *device) {
         /* What libudev says as well, which opens each directory on the way to it. */
         device->has_database = !udevd || leftover_stamp_acquire(device->name) != 0;
         device->settled = device->has_database;
-        r = line_read_at(fd, "node_type", sizeof(text), text);
+        r = file_read_line(fd, "node_type", sizeof(text), text);
         if (r < 0 && unless_absent(r) < 0)
                 return r;
         device->rnic = r >= 0 && strtol(text, NULL, 10) == NODE_TYPE_RNIC;
 
-        r = line_read_at(fd, "node_guid", sizeof(text), text);
+        r = file_read_line(fd, "node_guid", sizeof(text), text);
         r = r < 0 ? unless_absent(r) : string_copy(&device->node_guid, text);
         if (r < 0)
                 return r;
@@ -442,50 +443,5 @@ int device_acquire(const char *name, AcquireFlags flags, Device **ret) {
                 return -ENODEV;
 
         *ret = TAKE_PTR(device);
-        return 0;
-}
-
-static unsigned slot_support(int directory_fd, const char *slot) {
-        char type[32];
-
-        if (line_read_at(directory_fd, slot, sizeof(type), type) < 0)
-                return 0;
-        return streq(type, "IB/RoCE v1") ? SUPPORT_V1 : streq(type, "RoCE v2") ? SUPPORT_V2 : 0;
-}
-
-int port_support_acquire(const char *device, unsigned port, unsigned *ret_support) {
-        _cleanup_(closedirp) DIR *directory = NULL;
-        char path[sizeof(CLASS_PATH) + DEVICE_NAME_LENGTH_MAX + 64], slot[sizeof(path) + 16];
-        struct dirent *entry;
-        unsigned support = 0;
-
-        if (!device_name_is_valid(device))
-                return -EINVAL;
-
-        /* A port that can both has both default GIDs, and these stand at the start of a table of up to thousands. */
-        snprintf(path, sizeof(path), CLASS_PATH "/%s/ports/%u/gid_attrs/types", device, port);
-        for (unsigned i = 0; i < DEFAULT_GIDS; i++) {
-                snprintf(slot, sizeof(slot), "%s/%u", path, i);
-                support |= slot_support(AT_FDCWD, slot);
-        }
-        if (support == (SUPPORT_V1 | SUPPORT_V2)) {
-                *ret_support = support;
-                return 0;
-        }
-
-        directory = opendir(path);
-        if (!directory) {
-                if (errno != ENOENT)
-                        return -errno;
-                *ret_support = 0;
-                return 0;
-        }
-
-        /* An empty slot answers EINVAL, and slots may be missing. */
-        while (support != (SUPPORT_V1 | SUPPORT_V2) && (entry = readdir(directory)))
-                if (entry->d_name[0] != '.')
-                        support |= slot_support(dirfd(directory), entry->d_name);
-
-        *ret_support = support;
         return 0;
 }

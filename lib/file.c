@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Reads until there is no more. */
+/* Reads until there is no more, or a line. */
 
 #include "file.h"
 
+#include <fcntl.h>
 #include <poll.h>
 
 #include "base.h"
@@ -51,5 +52,25 @@ int file_read_whole(int fd, size_t size_max, char **ret_bytes, size_t *ret_size)
         bytes[size] = 0;
         *ret_bytes = TAKE_PTR(bytes);
         *ret_size = size;
+        return 0;
+}
+
+int file_read_line(int directory_fd, const char *path, size_t size, char *ret) {
+        _cleanup_close_ int fd = -EBADF;
+        char text[256];
+        ssize_t n;
+
+        fd = openat(directory_fd, path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0)
+                return -errno;
+        n = read(fd, text, MIN_OF(size, sizeof(text)) - 1);
+        if (n < 0)
+                return -errno;
+        text[n] = 0;
+        text[strcspn(text, "\n")] = 0;
+        if (text[0] == 0)
+                return -ENODATA;
+
+        strcpy(ret, text);
         return 0;
 }

@@ -166,6 +166,7 @@ def dashboard(collector):
             check(found["result"], f"{panel['title']}: {target['expr']} shows nothing")
             answers[target["expr"]] = found["result"]
     if "ROCED_LOGS" in os.environ:
+        os.makedirs(os.environ["ROCED_LOGS"], exist_ok=True)
         with open(os.environ["ROCED_LOGS"] + "/dashboard.json", "w") as f:
             json.dump(answers, f)
 
