@@ -90,8 +90,10 @@ static void acquire_device(void) {
         relax();
         assert_int_equal(r == 0, device != NULL);
         assert_true(r == 0 || failed);
-        if (device)
+        if (device) {
                 assert_int_equal(device->n_ports, 2);
+                assert_non_null(device_find_property(device, "ID_PATH"));
+        }
         device_free(device);
 }
 
